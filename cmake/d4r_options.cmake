@@ -1,0 +1,16 @@
+# Compiler options shared by every target: link d4r_options (PRIVATE).
+add_library(d4r_options INTERFACE)
+target_compile_definitions(d4r_options INTERFACE _GNU_SOURCE)
+target_compile_options(d4r_options INTERFACE -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes)
+if(D4R_WERROR)
+  target_compile_options(d4r_options INTERFACE -Werror)
+endif()
+target_include_directories(d4r_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+if(D4R_SANITIZE)
+  # Linked through the interface so that shared libraries and tests agree; frame pointers for readable reports.
+  target_compile_options(d4r_options INTERFACE -fsanitize=${D4R_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(d4r_options INTERFACE -fsanitize=${D4R_SANITIZE})
+  if(D4R_SANITIZE MATCHES "undefined")
+    target_compile_options(d4r_options INTERFACE -fno-sanitize-recover=undefined)
+  endif()
+endif()
