@@ -10,7 +10,8 @@
 void d4r_log_print(const d4r_log *log, d4r_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Logs the text at error level and returns `status`: `return d4r_fail(log, D4R_ERROR_IO, "%s: ...", path);` */
+/* Logs the text at error level and returns `status`: `return d4r_fail(log, D4R_ERROR_IO, "%s: ...", path);`
+ */
 d4r_status d4r_fail(const d4r_log *log, d4r_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
