@@ -1,16 +1,16 @@
 /* d4r: temporal super resolution for games.
  *
- * This header holds what needs neither Vulkan nor HIP types: status codes, logging, sizes and jitter, the frame
- * settings with every convention, models, and the upscaler (the level for runners and simple programs, which owns its
- * device). Engines that own a VkDevice use d4r_vulkan.h.
+ * This header holds what needs neither Vulkan nor HIP types: status codes, logging, sizes and jitter, the
+ * frame settings with every convention, models, and the upscaler (the level for runners and simple programs,
+ * which owns its device). Engines that own a VkDevice use d4r_vulkan.h.
  *
- * Conventions, used everywhere unless a setting says otherwise: x right, y down, pixel (0, 0) at the top left.
- * "Render" is the low-resolution side, "output" the high-resolution one, "reconstruction" an internal image of
- * ceil(1.5 * output). The sample of render pixel (x, y) lies at (x + 0.5 + jitter.x, y + 0.5 + jitter.y) of the
- * unjittered image. previous position = current position + motion.
+ * Conventions, used everywhere unless a setting says otherwise: x right, y down, pixel (0, 0) at the top
+ * left. "Render" is the low-resolution side, "output" the high-resolution one, "reconstruction" an internal
+ * image of ceil(1.5 * output). The sample of render pixel (x, y) lies at (x + 0.5 + jitter.x, y + 0.5 +
+ * jitter.y) of the unjittered image. previous position = current position + motion.
  *
- * Every function is safe to call from any thread on different objects; calls on one object must be serialised by the
- * caller except where a function says otherwise. No function prints, aborts or exits.
+ * Every function is safe to call from any thread on different objects; calls on one object must be serialised
+ * by the caller except where a function says otherwise. No function prints, aborts or exits.
  */
 #ifndef D4R_D4R_H
 #define D4R_D4R_H
@@ -33,7 +33,8 @@ extern "C" {
 #define D4R_VERSION_MINOR 1
 #define D4R_VERSION_PATCH 0
 
-/* ---- status and log ------------------------------------------------------------------------------------------- */
+/* ---- status and log
+ * ------------------------------------------------------------------------------------------- */
 
 typedef enum d4r_status {
     D4R_OK = 0,
@@ -74,7 +75,8 @@ typedef struct d4r_log {
 /* "0.1.0" of the library that is loaded, which may differ from D4R_VERSION_*. */
 D4R_API const char *d4r_version_string(void);
 
-/* ---- sizes and jitter ----------------------------------------------------------------------------------------- */
+/* ---- sizes and jitter
+ * ----------------------------------------------------------------------------------------- */
 
 typedef struct d4r_size {
     uint32_t width, height; /* pixels */
@@ -101,17 +103,17 @@ typedef struct d4r_sizes {
     float render_scale_y;
 } d4r_sizes;
 
-/* Fills *sizes. D4R_ERROR_ARGUMENT when a dimension is outside [D4R_MIN_DIMENSION, D4R_MAX_DIMENSION] or render is
- * larger than output on an axis. */
+/* Fills *sizes. D4R_ERROR_ARGUMENT when a dimension is outside [D4R_MIN_DIMENSION, D4R_MAX_DIMENSION] or
+ * render is larger than output on an axis. */
 D4R_API d4r_status d4r_sizes_compute(d4r_size render, d4r_size output, d4r_sizes *sizes);
 
 typedef enum d4r_quality {
-    D4R_QUALITY_NATIVE = 0,            /* 1.0x */
-    D4R_QUALITY_ULTRA_QUALITY = 1,     /* 1.3x */
-    D4R_QUALITY_QUALITY = 2,           /* 1.5x */
-    D4R_QUALITY_BALANCED = 3,          /* 1.7x */
-    D4R_QUALITY_PERFORMANCE = 4,       /* 2.0x */
-    D4R_QUALITY_ULTRA_PERFORMANCE = 5  /* 3.0x */
+    D4R_QUALITY_NATIVE = 0,           /* 1.0x */
+    D4R_QUALITY_ULTRA_QUALITY = 1,    /* 1.3x */
+    D4R_QUALITY_QUALITY = 2,          /* 1.5x */
+    D4R_QUALITY_BALANCED = 3,         /* 1.7x */
+    D4R_QUALITY_PERFORMANCE = 4,      /* 2.0x */
+    D4R_QUALITY_ULTRA_PERFORMANCE = 5 /* 3.0x */
 } d4r_quality;
 
 /* output / render per axis; 0 for an unknown value. */
@@ -121,13 +123,14 @@ D4R_API d4r_size d4r_render_size(d4r_size output, d4r_quality quality);
 /* Number of jitter phases that covers an output pixel well: ceil(8 * ratio_x * ratio_y), at least 8. */
 D4R_API uint32_t d4r_jitter_phase_count(d4r_size render, d4r_size output);
 /* Jitter of a frame: Halton(2, 3) of index (frame mod phases) + 1, minus 0.5; render pixels in (-0.5, 0.5).
- * phases 0 gives (0, 0). To apply it, move the image content by -jitter: add (-2 jx / width, -2 jy / height) to the
- * projection's clip-space offset (y down). */
+ * phases 0 gives (0, 0). To apply it, move the image content by -jitter: add (-2 jx / width, -2 jy / height)
+ * to the projection's clip-space offset (y down). */
 D4R_API d4r_vec2 d4r_jitter(uint64_t frame, uint32_t phases);
 /* Mip bias for textures of the render pass: log2(render.width / output.width) (negative or 0). */
 D4R_API float d4r_mip_bias(d4r_size render, d4r_size output);
 
-/* ---- frame settings ------------------------------------------------------------------------------------------- */
+/* ---- frame settings
+ * ------------------------------------------------------------------------------------------- */
 
 /* Unit of the motion vectors as stored, before motion_scale. */
 typedef enum d4r_motion_unit {
@@ -145,54 +148,59 @@ typedef enum d4r_exposure_mode {
 
 /* Conventions of a whole sequence. All zero is d4r's own convention: see the top of this file. */
 typedef struct d4r_conventions {
-    bool ldr;                     /* colour is display-referred [0, 1], gamma 2.2; exposure is ignored */
-    bool depth_regular;           /* depth grows with distance; default: inverted (near = 1) */
-    bool motion_reversed;         /* current = previous + motion; default: previous = current + motion */
-    bool motion_flip_y;           /* the stored y component points up */
-    bool motion_at_output;        /* motion image has output size (display-resolution vectors) */
-    bool motion_jittered;         /* vectors contain the difference of the two frames' jitter */
+    bool ldr;              /* colour is display-referred [0, 1], gamma 2.2; exposure is ignored */
+    bool depth_regular;    /* depth grows with distance; default: inverted (near = 1) */
+    bool motion_reversed;  /* current = previous + motion; default: previous = current + motion */
+    bool motion_flip_y;    /* the stored y component points up */
+    bool motion_at_output; /* motion image has output size (display-resolution vectors) */
+    bool motion_jittered;  /* vectors contain the difference of the two frames' jitter */
     d4r_motion_unit motion_unit;
     d4r_exposure_mode exposure_mode;
 } d4r_conventions;
 
 /* One frame's settings. Start from d4r_frame_settings_default(). */
 typedef struct d4r_frame_settings {
-    d4r_size render;          /* size of the render rectangle; 64..output */
-    d4r_vec2 jitter;          /* render pixels, |j| <= 1 expected (larger: a warning) */
-    d4r_vec2 motion_scale;    /* multiplies stored vectors (after unit conversion); non-zero, finite; default 1, 1 */
-    float exposure;           /* for D4R_EXPOSURE_SCALAR; <= 0 or non-finite counts as 1 */
-    float pre_exposure;       /* what the colour was already multiplied by; > 0; default 1 */
-    bool reset;               /* a cut: no history is sampled. The first frame resets by itself */
+    d4r_size render; /* size of the render rectangle; 64..output */
+    d4r_vec2 jitter; /* render pixels, |j| <= 1 expected (larger: a warning) */
+    d4r_vec2
+        motion_scale; /* multiplies stored vectors (after unit conversion); non-zero, finite; default 1, 1 */
+    float exposure;   /* for D4R_EXPOSURE_SCALAR; <= 0 or non-finite counts as 1 */
+    float pre_exposure; /* what the colour was already multiplied by; > 0; default 1 */
+    bool reset;         /* a cut: no history is sampled. The first frame resets by itself */
 } d4r_frame_settings;
 
 D4R_API d4r_frame_settings d4r_frame_settings_default(d4r_size render);
 
 /* Checks ranges: D4R_OK, or D4R_ERROR_ARGUMENT with the field's name in the log. Warnings (|jitter| > 1,
  * pre-exposure outside [1e-4, 1e4]) only go to the log. */
-D4R_API d4r_status d4r_frame_settings_check(const d4r_frame_settings *settings, d4r_size output, const d4r_log *log);
+D4R_API d4r_status d4r_frame_settings_check(const d4r_frame_settings *settings, d4r_size output,
+                                            const d4r_log *log);
 
-/* ---- model ---------------------------------------------------------------------------------------------------- */
+/* ---- model
+ * ---------------------------------------------------------------------------------------------------- */
 
-/* Weights, checked completely when loaded; immutable afterwards, so any number of engines and threads may share one.
- * Must outlive everything created from it. */
+/* Weights, checked completely when loaded; immutable afterwards, so any number of engines and threads may
+ * share one. Must outlive everything created from it. */
 typedef struct d4r_model d4r_model;
 
 typedef struct d4r_model_info {
     d4r_preset preset;
-    const char *name;        /* from model.json; owned by the model */
-    const char *licence;     /* from model.json; owned by the model */
+    const char *name;    /* from model.json; owned by the model */
+    const char *licence; /* from model.json; owned by the model */
     uint64_t parameter_count;
-    uint64_t packed_bytes;   /* host memory held by the packed images */
-    char sha256[65];         /* of model.json */
+    uint64_t packed_bytes; /* host memory held by the packed images */
+    char sha256[65];       /* of model.json */
 } d4r_model_info;
 
-/* Loads a model directory (docs/model_format.md). Errors: D4R_ERROR_IO (unreadable), D4R_ERROR_MODEL (anything wrong
- * with the content: the log names file and field), D4R_ERROR_MEMORY. On error *model is NULL. */
+/* Loads a model directory (docs/model_format.md). Errors: D4R_ERROR_IO (unreadable), D4R_ERROR_MODEL
+ * (anything wrong with the content: the log names file and field), D4R_ERROR_MEMORY. On error *model is NULL.
+ */
 D4R_API d4r_status d4r_model_load(const char *directory, const d4r_log *log, d4r_model **model);
 D4R_API void d4r_model_destroy(d4r_model **model); /* NULL and NULL content are fine; sets *model to NULL */
 D4R_API d4r_status d4r_model_get_info(const d4r_model *model, d4r_model_info *info);
 
-/* ---- upscaler ------------------------------------------------------------------------------------------------- */
+/* ---- upscaler
+ * ------------------------------------------------------------------------------------------------- */
 
 typedef struct d4r_upscaler d4r_upscaler;
 
@@ -205,12 +213,12 @@ typedef enum d4r_network_kind {
 
 typedef enum d4r_pixel_format {
     D4R_FORMAT_NONE = 0,
-    D4R_FORMAT_RGBA16F,   /* 8 bytes */
-    D4R_FORMAT_RGBA32F,   /* 16 bytes */
-    D4R_FORMAT_RG16F,     /* 4 bytes */
-    D4R_FORMAT_RG32F,     /* 8 bytes */
-    D4R_FORMAT_R32F,      /* 4 bytes */
-    D4R_FORMAT_RGB10A2    /* 4 bytes; red in the low bits; values clamped to [0, 1] */
+    D4R_FORMAT_RGBA16F, /* 8 bytes */
+    D4R_FORMAT_RGBA32F, /* 16 bytes */
+    D4R_FORMAT_RG16F,   /* 4 bytes */
+    D4R_FORMAT_RG32F,   /* 8 bytes */
+    D4R_FORMAT_R32F,    /* 4 bytes */
+    D4R_FORMAT_RGB10A2  /* 4 bytes; red in the low bits; values clamped to [0, 1] */
 } d4r_pixel_format;
 
 /* Bytes a pixel; 0 for NONE or an unknown value. */
@@ -218,9 +226,9 @@ D4R_API size_t d4r_pixel_format_bytes(d4r_pixel_format format);
 
 /* A plane in host memory, rows top to bottom. */
 typedef struct d4r_plane {
-    const void *data;        /* NULL: absent */
-    size_t size;             /* bytes readable at data; at least row_bytes * (height - 1) + width * pixel bytes */
-    size_t row_bytes;        /* 0: tightly packed */
+    const void *data; /* NULL: absent */
+    size_t size;      /* bytes readable at data; at least row_bytes * (height - 1) + width * pixel bytes */
+    size_t row_bytes; /* 0: tightly packed */
     d4r_size extent;
     d4r_pixel_format format; /* colour RGBA16F|RGBA32F, motion RG16F|RG32F, depth R32F, exposure R32F 1x1 */
 } d4r_plane;
@@ -233,51 +241,56 @@ typedef struct d4r_upscaler_frame {
 
 /* A stage's buffer or image as dumped for inspection; `data` is valid during the callback only. */
 typedef struct d4r_dump_item {
-    const char *stage;      /* "exposure", "input", "network", "expansion", "reconstruction", "downsample" */
-    const char *name;       /* "tokens", "head", "mv_a", ... : docs/dump.md lists them */
-    const char *dtype;      /* NumPy type string: "<f4", "<f2", "|u1", "|i1" */
-    uint32_t dimensions;    /* <= 4 */
-    uint64_t shape[4];      /* row-major; images are [height, width, channels] */
+    const char *stage;   /* "exposure", "input", "network", "expansion", "reconstruction", "downsample" */
+    const char *name;    /* "tokens", "head", "mv_a", ... : docs/dump.md lists them */
+    const char *dtype;   /* NumPy type string: "<f4", "<f2", "|u1", "|i1" */
+    uint32_t dimensions; /* <= 4 */
+    uint64_t shape[4];   /* row-major; images are [height, width, channels] */
     const void *data;
     size_t size;
 } d4r_dump_item;
 typedef void (*d4r_dump_fn)(void *user, uint64_t frame, const d4r_dump_item *item);
 
 typedef struct d4r_upscaler_params {
-    const d4r_model *model;         /* required */
-    d4r_size output;                /* required */
-    d4r_size max_render;            /* largest render size that will be submitted; 0, 0: output */
+    const d4r_model *model; /* required */
+    d4r_size output;        /* required */
+    d4r_size max_render;    /* largest render size that will be submitted; 0, 0: output */
     d4r_conventions conventions;
     d4r_pixel_format output_format; /* RGBA16F (default when NONE) or RGB10A2 */
     d4r_network_kind network;
-    uint32_t frames_in_flight;      /* 1..8; 0 = 3 */
-    const char *device;             /* NULL: first suitable; else an index ("0") or a part of the device's name */
-    bool validation;                /* enable the Khronos validation layer, messages go to the log as errors */
-    bool exact_filter;              /* bilinear filtering by four fetches in f32 instead of the hardware sampler */
-    bool readback;                  /* outputs can be read; false: timing only */
-    bool profile;                   /* GPU timestamps per stage */
-    uint32_t watchdog_ms;           /* bound for one network evaluation; 0 = default of the network kind */
-    uint32_t cpu_threads;           /* CPU network; 0 = all cores */
-    d4r_dump_fn dump;               /* not NULL: every stage of every frame is read back (slow, one frame at a time) */
+    uint32_t frames_in_flight; /* 1..8; 0 = 3 */
+    const char *device;        /* NULL: first suitable; else an index ("0") or a part of the device's name */
+    bool validation;           /* enable the Khronos validation layer, messages go to the log as errors */
+    bool exact_filter;         /* bilinear filtering by four fetches in f32 instead of the hardware sampler */
+    bool readback;             /* outputs can be read; false: timing only */
+    bool profile;              /* GPU timestamps per stage */
+    uint32_t watchdog_ms;      /* bound for one network evaluation; 0 = default of the network kind */
+    uint32_t cpu_threads;      /* CPU network; 0 = all cores */
+    d4r_dump_fn dump; /* not NULL: every stage of every frame is read back (slow, one frame at a time) */
     void *dump_user;
     d4r_log log;
 } d4r_upscaler_params;
 
 D4R_API d4r_upscaler_params d4r_upscaler_params_default(void);
 
-/* Creates the device and all memory. Errors: ARGUMENT, NO_DEVICE, FEATURE, MEMORY, DEVICE. *upscaler is NULL then. */
+/* Creates the device and all memory. Errors: ARGUMENT, NO_DEVICE, FEATURE, MEMORY, DEVICE. *upscaler is NULL
+ * then. */
 D4R_API d4r_status d4r_upscaler_create(const d4r_upscaler_params *params, d4r_upscaler **upscaler);
-/* Waits for submitted work (bounded by the watchdog) and frees everything. NULL is fine; sets *upscaler to NULL. */
+/* Waits for submitted work (bounded by the watchdog) and frees everything. NULL is fine; sets *upscaler to
+ * NULL. */
 D4R_API void d4r_upscaler_destroy(d4r_upscaler **upscaler);
 
-/* Copies the planes and starts the frame; returns when a slot is free, usually at once. *ticket numbers frames from 0.
- * Planes may be freed on return. Errors leave the upscaler usable: ARGUMENT/INPUT (frame not submitted), DEVICE. */
-D4R_API d4r_status d4r_upscaler_submit(d4r_upscaler *upscaler, const d4r_upscaler_frame *frame, uint64_t *ticket);
+/* Copies the planes and starts the frame; returns when a slot is free, usually at once. *ticket numbers
+ * frames from 0. Planes may be freed on return. Errors leave the upscaler usable: ARGUMENT/INPUT (frame not
+ * submitted), DEVICE. */
+D4R_API d4r_status d4r_upscaler_submit(d4r_upscaler *upscaler, const d4r_upscaler_frame *frame,
+                                       uint64_t *ticket);
 
-/* Waits for a frame and copies its output (tightly packed, output size and format) to `pixels` (NULL: only wait).
- * Each ticket can be waited for once, and only while fewer than frames_in_flight newer frames were submitted (waiting
- * in order, at most frames_in_flight behind, is always right). D4R_ERROR_NETWORK or _TIMEOUT: this frame failed, the
- * next one resets by itself. timeout_ms bounds the wait; 0 = default bound. */
+/* Waits for a frame and copies its output (tightly packed, output size and format) to `pixels` (NULL: only
+ * wait). Each ticket can be waited for once, and only while fewer than frames_in_flight newer frames were
+ * submitted (waiting in order, at most frames_in_flight behind, is always right). D4R_ERROR_NETWORK or
+ * _TIMEOUT: this frame failed, the next one resets by itself. timeout_ms bounds the wait; 0 = default bound.
+ */
 D4R_API d4r_status d4r_upscaler_wait(d4r_upscaler *upscaler, uint64_t ticket, void *pixels, size_t size,
                                      uint32_t timeout_ms);
 
@@ -286,22 +299,23 @@ typedef struct d4r_stage_time {
     const char *name; /* static storage */
     double start_us;  /* since the frame's first timestamp */
     double end_us;
-    bool host;        /* measured on the host clock (the external network), not by GPU timestamps */
+    bool host; /* measured on the host clock (the external network), not by GPU timestamps */
 } d4r_stage_time;
 typedef struct d4r_frame_profile {
     uint32_t count;
     d4r_stage_time stages[D4R_MAX_STAGES];
     double frame_us; /* first to last timestamp */
 } d4r_frame_profile;
-/* Of a frame that was waited for (the most recent frames_in_flight ones). D4R_ERROR_STATE without params.profile. */
+/* Of a frame that was waited for (the most recent frames_in_flight ones). D4R_ERROR_STATE without
+ * params.profile. */
 D4R_API d4r_status d4r_upscaler_profile(d4r_upscaler *upscaler, uint64_t ticket, d4r_frame_profile *profile);
 
 typedef struct d4r_memory_info {
-    uint64_t device_bytes;   /* device memory allocated by the engine, shared buffers included */
-    uint64_t shared_bytes;   /* tokens and head */
-    uint64_t staging_bytes;  /* host-visible upload and readback memory (upscaler only) */
-    uint64_t weight_bytes;   /* front/back stage weights on the device */
-    uint64_t network_bytes;  /* memory held by the network itself */
+    uint64_t device_bytes;  /* device memory allocated by the engine, shared buffers included */
+    uint64_t shared_bytes;  /* tokens and head */
+    uint64_t staging_bytes; /* host-visible upload and readback memory (upscaler only) */
+    uint64_t weight_bytes;  /* front/back stage weights on the device */
+    uint64_t network_bytes; /* memory held by the network itself */
 } d4r_memory_info;
 D4R_API d4r_status d4r_upscaler_memory(const d4r_upscaler *upscaler, d4r_memory_info *info);
 
