@@ -27,6 +27,7 @@ test_packages=(
     libmsgpack-dev=4.0.0            # code object metadata (emulated device)
     libelf-dev=0.188
     libamdhip64-5=5.2.3             # a HIP runtime that finds no device: error paths
+    g++=4:12.2.0                    # the public headers compile as C++ too
     python3 python3-numpy=1:1.24.2  # second opinion on the network and the metrics
     xz-utils
 )
