@@ -20,8 +20,8 @@ typedef struct d4r_vk {
     VkPhysicalDeviceProperties properties;
     VkPhysicalDeviceMemoryProperties memory;
     uint32_t subgroup_size;
-    bool external_memory_fd; /* VK_KHR_external_memory_fd is enabled */
-    bool debug_names;        /* VK_EXT_debug_utils is enabled: fn.vkSetDebugUtilsObjectNameEXT is usable */
+    bool external_memory_fd;                          /* VK_KHR_external_memory_fd is enabled */
+    PFN_vkSetDebugUtilsObjectNameEXT set_object_name; /* NULL unless VK_EXT_debug_utils is enabled */
     d4r_log log;
 } d4r_vk;
 
