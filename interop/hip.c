@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "interop/hip_nvidia.h"
 #include "runtime/base/log.h"
 
 /* gcnArchName in the two layouts of hipDeviceProp_t, and a buffer that holds either. */
@@ -149,7 +150,10 @@ d4r_status d4r_hip_device_info(d4r_hip *hip, uint32_t index, d4r_hip_device *dev
     device->pci_bus = (uint32_t)values[1];
     device->pci_device = (uint32_t)values[2];
     device->multiprocessors = (uint32_t)values[3];
-    read_arch(hip, (int)index, device->arch, sizeof device->arch);
+    if (hip->platform == D4R_HIP_NVIDIA)
+        d4r_hip_nvidia_arch((int)index, device->arch, sizeof device->arch);
+    else
+        read_arch(hip, (int)index, device->arch, sizeof device->arch);
     return D4R_OK;
 }
 
@@ -231,7 +235,7 @@ d4r_status d4r_hip_import_fd(const d4r_hip *hip, const char *name, int fd, uint6
     if (copy < 0) return d4r_fail(&hip->log, D4R_ERROR_IO, "%s: dup of fd %d failed", name, fd);
     d4r_hip_memory_handle handle = {.type = D4R_HIP_HANDLE_OPAQUE_FD, .handle.fd = copy, .size = allocation};
     d4r_hip_error error = hip->import_memory(&import->memory, &handle);
-    close(copy);
+    if (error != D4R_HIP_SUCCESS || !hip->import_owns_fd) close(copy);
     if (error != D4R_HIP_SUCCESS) {
         import->memory = NULL;
         d4r_hip_fail(hip, error, name);

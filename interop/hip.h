@@ -8,7 +8,13 @@
 #include "d4r/d4r.h"
 #include "interop/hip_api.h"
 
+/* Who is behind the table: AMD's runtime (or an emulator of it), or NVIDIA's driver through the adaptors of
+ * hip_nvidia.c, which is HIP's own idea of its NVIDIA platform. */
+typedef enum d4r_hip_platform { D4R_HIP_AMD = 0, D4R_HIP_NVIDIA = 1 } d4r_hip_platform;
+
 typedef struct d4r_hip {
+    d4r_hip_platform platform;
+    bool import_owns_fd; /* a successful import owns the fd (NVIDIA); HIP proper never closes it */
     void *library;   /* dlopen handle; kept open for the life of the process (HIP does not survive dlclose) */
     char path[256];  /* what was opened */
     int version;     /* hipRuntimeGetVersion, e.g. 60342131; 0 when the call failed */
@@ -24,7 +30,7 @@ typedef struct d4r_hip {
 typedef struct d4r_hip_device {
     int index;
     char name[128];
-    char arch[32]; /* "gfx1201": gcnArchName up to ':'; "" when the runtime does not tell */
+    char arch[32]; /* "gfx1201": gcnArchName up to ':', or "sm_90"; "" when the runtime does not tell */
     uint32_t pci_domain, pci_bus, pci_device;
     uint32_t multiprocessors;
 } d4r_hip_device;
@@ -33,6 +39,8 @@ typedef struct d4r_hip_device {
  * that is given (either way) is the only one tried. D4R_ERROR_NO_DEVICE: not found (the log lists every path
  * tried with the loader's reason) or a required symbol is missing (named). hipInit is not called yet. */
 d4r_status d4r_hip_load(const char *path, const d4r_log *log, d4r_hip **hip);
+/* The same table over NVIDIA's driver: `path`, else $D4R_CUDA_LIBRARY, else libcuda.so.1. */
+d4r_status d4r_hip_load_nvidia(const char *path, const d4r_log *log, d4r_hip **hip);
 void d4r_hip_unload(d4r_hip **hip); /* frees the table; the library itself stays loaded */
 
 /* Calls hipInit and counts devices. D4R_ERROR_NO_DEVICE: "no HIP device was found" with the library's path
