@@ -113,10 +113,10 @@ d4r_status d4r_hip_devices(d4r_hip *hip, uint32_t *count)
         return D4R_OK;
     }
     const char *text = hip->error_string ? hip->error_string(error) : NULL;
-    return d4r_fail(
-        &hip->log, D4R_ERROR_NO_DEVICE,
-        "no HIP device was found by %s (error %d%s%s): is an AMD GPU present and /dev/kfd accessible?",
-        hip->path, error, text ? ", " : "", text ? text : "");
+    return d4r_fail(&hip->log, D4R_ERROR_NO_DEVICE, "no HIP device was found by %s (error %d%s%s): is %s?",
+                    hip->path, error, text ? ", " : "", text ? text : "",
+                    hip->platform == D4R_HIP_NVIDIA ? "an NVIDIA GPU present"
+                                                    : "an AMD GPU present and /dev/kfd accessible");
 }
 
 static void read_arch(const d4r_hip *hip, int device, char *arch, size_t size)
