@@ -50,6 +50,14 @@ static inline uint32_t d4r_m_windows(uint32_t tokens, uint32_t shift)
     return tokens / 4 + (shift ? 1 : 0);
 }
 
+/* The matrices of hipnet.bin, as ranges of 16x16 tiles (models/format/m_layout.h); between them lie biases.
+ * Whoever needs the weights in a machine's own form converts these ranges and keeps offsets proportional. */
+typedef struct d4r_m_range {
+    size_t offset, bytes;
+} d4r_m_range;
+#define D4R_M_MATRIX_RANGES 14
+extern const d4r_m_range d4r_m_matrix_ranges[D4R_M_MATRIX_RANGES];
+
 /* Multiply-accumulates of one layer on a grid: block, merge and expand products and attention. */
 uint64_t d4r_m_layer_macs(d4r_m_layer layer, uint32_t columns, uint32_t rows);
 
