@@ -117,7 +117,7 @@ d4r_status d4r_vk_init(d4r_vk *vk, PFN_vkGetInstanceProcAddr get_instance_proc_a
     return status == D4R_OK ? load_table(vk) : status;
 }
 
-static void set_name(const d4r_vk *vk, VkObjectType type, uint64_t handle, const char *name)
+void d4r_vk_set_name(const d4r_vk *vk, VkObjectType type, uint64_t handle, const char *name)
 {
     VkDebugUtilsObjectNameInfoEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
                                           .objectType = type,
@@ -163,7 +163,7 @@ static d4r_status allocate(const d4r_vk *vk, const char *name, const VkMemoryReq
                         "%s: vkAllocateMemory of %llu bytes: %s", name, (unsigned long long)needs->size,
                         d4r_vk_result_name(result));
     }
-    set_name(vk, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)*memory, name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)*memory, name);
     return D4R_OK;
 }
 
@@ -220,7 +220,7 @@ d4r_status d4r_vk_buffer_create(const d4r_vk *vk, const char *name, VkDeviceSize
         buffer->buffer = VK_NULL_HANDLE;
         return d4r_vk_fail(vk, result, "vkCreateBuffer");
     }
-    set_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer->buffer, name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)buffer->buffer, name);
     buffer->size = size;
     status = buffer_memory(vk, name, required, preferred, export_fd, buffer);
     if (status != D4R_OK) d4r_vk_buffer_destroy(vk, buffer);
@@ -283,7 +283,7 @@ d4r_status d4r_vk_image_create(const d4r_vk *vk, const char *name, VkFormat form
         memset(image, 0, sizeof *image);
         return d4r_vk_fail(vk, result, "vkCreateImage");
     }
-    set_name(vk, VK_OBJECT_TYPE_IMAGE, (uint64_t)image->image, name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_IMAGE, (uint64_t)image->image, name);
     status = image_memory(vk, name, image);
     if (status != D4R_OK) d4r_vk_image_destroy(vk, image);
     return status;

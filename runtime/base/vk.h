@@ -47,6 +47,9 @@ d4r_status d4r_vk_init(d4r_vk *vk, PFN_vkGetInstanceProcAddr get_instance_proc_a
                        VkPhysicalDevice physical_device, VkDevice device, uint32_t queue_family,
                        const VkAllocationCallbacks *allocator, const d4r_log *log);
 
+/* Debug name, shown in validation messages; nothing without VK_EXT_debug_utils. */
+void d4r_vk_set_name(const d4r_vk *vk, VkObjectType type, uint64_t handle, const char *name);
+
 /* Index of a memory type in `type_bits` with all `required` flags, preferring `preferred`; UINT32_MAX: none.
  */
 uint32_t d4r_vk_memory_type(const d4r_vk *vk, uint32_t type_bits, VkMemoryPropertyFlags required,
