@@ -1,6 +1,6 @@
 # Compiler options shared by every target: link d4r_options (PRIVATE).
 add_library(d4r_options INTERFACE)
-target_compile_definitions(d4r_options INTERFACE _GNU_SOURCE)
+target_compile_definitions(d4r_options INTERFACE _GNU_SOURCE VK_NO_PROTOTYPES)
 target_compile_options(d4r_options INTERFACE -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes)
 if(D4R_WERROR)
   target_compile_options(d4r_options INTERFACE -Werror)
