@@ -1,0 +1,536 @@
+#include "hip_kernels/hip_net.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "hip_kernels/code_object.h"
+#include "hip_kernels/m_args.h"
+#include "models/format/m_layout.h"
+#include "runtime/base/log.h"
+
+enum { GRAPH_CACHE = 4, BUFFERS = 6, DRAIN_MS = 5000 };
+
+/* Buffer that a layer writes; the four middle layers alternate between two, so that they stay in the L2
+ * cache. DEC1 writes the caller's head. */
+static const signed char layer_buffer[D4R_M_LAYER_COUNT] = {0, 1, 2, 3, 2, 3, 2, 4, 5, -1};
+
+typedef struct graph_entry {
+    d4r_size grid;
+    const void *tokens;
+    void *head;
+    d4r_hip_graph graph;
+    d4r_hip_exec exec;
+    uint64_t used; /* for eviction */
+} graph_entry;
+
+struct d4r_hip_net {
+    const d4r_hip *hip;
+    d4r_log log;
+    int device;
+    d4r_m_machine machine;
+    d4r_code_object object; /* HIP may read the image later: kept as long as the module */
+    d4r_hip_module module;
+    d4r_hip_function functions[D4R_M_LAYER_COUNT];
+    d4r_hip_stream stream;
+    d4r_hip_event done_event, layer_events[D4R_M_LAYER_COUNT + 1];
+    uint8_t *weights, *panels; /* device; panels == weights when the machine reads hipnet.bin as it is */
+    uint8_t *buffers[BUFFERS];
+    size_t max_tokens;
+    uint64_t bytes;
+    bool use_graphs, timing, timed, stuck;
+    d4r_hip_completion completion;
+    graph_entry graphs[GRAPH_CACHE];
+    uint64_t frames;
+    char description[256];
+
+    /* One job at a time: frames of an engine are serial. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t worker;
+    bool has_worker, stop, active, waiting; /* waiting: the worker has an event to wait for */
+    d4r_hip_net_done_fn done;
+    void *user;
+};
+
+/* ---- kernels and weights ---- */
+
+static bool machine_of(const char *arch, d4r_m_machine *machine)
+{
+    if (strncmp(arch, "gfx12", 5) == 0)
+        *machine = D4R_M_MACHINE_GFX12;
+    else if (strncmp(arch, "gfx11", 5) == 0)
+        *machine = D4R_M_MACHINE_GFX11;
+    else if (strncmp(arch, "sm_", 3) == 0)
+        *machine = D4R_M_MACHINE_NV;
+    else
+        return false;
+    return true;
+}
+
+static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
+{
+    d4r_status status = d4r_code_object_load(p->kernels, p->device.arch, "m", &n->log, &n->object);
+    if (status != D4R_OK) return status;
+    d4r_hip_error error = n->hip->module_load(&n->module, n->object.image);
+    if (error != D4R_HIP_SUCCESS) {
+        n->module = NULL;
+        return d4r_hip_fail(n->hip, error, n->object.path);
+    }
+    for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
+        const char *name = d4r_m_kernel_of(n->machine, (d4r_m_layer)i)->function;
+        error = n->hip->module_function(&n->functions[i], n->module, name);
+        if (error != D4R_HIP_SUCCESS) {
+            d4r_hip_fail(n->hip, error, name);
+            return d4r_fail(&n->log, D4R_ERROR_MODEL, "%s: kernel %s is missing: rebuild the kernels",
+                            n->object.path, name);
+        }
+    }
+    return D4R_OK;
+}
+
+static d4r_status allocate(d4r_hip_net *n, size_t size, const char *what, uint8_t **pointer)
+{
+    void *memory = NULL;
+    d4r_hip_error error = n->hip->device_malloc(&memory, size);
+    if (error != D4R_HIP_SUCCESS) {
+        d4r_hip_fail(n->hip, error, what);
+        return d4r_fail(&n->log, D4R_ERROR_MEMORY, "%s: cannot allocate %zu bytes of device memory", what,
+                        size);
+    }
+    *pointer = memory;
+    n->bytes += size;
+    return D4R_OK;
+}
+
+static d4r_status upload(d4r_hip_net *n, uint8_t *to, const uint8_t *from, size_t size)
+{
+    d4r_hip_error error = n->hip->copy(to, from, size, D4R_HIP_MEMCPY_TO_DEVICE);
+    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, "upload of the network's weights");
+}
+
+static d4r_status upload_weights(d4r_hip_net *n, const uint8_t *network)
+{
+    d4r_status status = allocate(n, D4R_M_NET_BYTES, "network weights", &n->weights);
+    if (status == D4R_OK) status = upload(n, n->weights, network, D4R_M_NET_BYTES);
+    if (status != D4R_OK) return status;
+    if (n->machine == D4R_M_MACHINE_GFX12) {
+        n->panels = n->weights;
+        return D4R_OK;
+    }
+    size_t size = (size_t)D4R_M_NET_BYTES * d4r_m_panel_scale(n->machine);
+    uint8_t *panels = malloc(size);
+    if (!panels) return d4r_fail(&n->log, D4R_ERROR_MEMORY, "network weights: out of memory");
+    d4r_m_prepare_panels(n->machine, network, panels);
+    status = allocate(n, size, "prepared network weights", &n->panels);
+    if (status == D4R_OK) status = upload(n, n->panels, panels, size);
+    free(panels);
+    return status;
+}
+
+static d4r_status allocate_buffers(d4r_hip_net *n)
+{
+    d4r_status status = D4R_OK;
+    for (int i = 0; i < D4R_M_LAYER_COUNT && status == D4R_OK; i++) {
+        const d4r_m_layer_info *layer = &d4r_m_layers[i];
+        int b = layer_buffer[i];
+        if (b < 0 || n->buffers[b]) continue;
+        size_t size = (n->max_tokens >> (2 * layer->out_level)) * layer->out_channels;
+        status = allocate(n, size, layer->name, &n->buffers[b]);
+    }
+    return status;
+}
+
+/* ---- stream and completion ---- */
+
+static d4r_status create_stream(d4r_hip_net *n)
+{
+    int least = 0, greatest = 0;
+    const d4r_hip *hip = n->hip;
+    if (hip->stream_priority_range(&least, &greatest) != D4R_HIP_SUCCESS) greatest = 0;
+    d4r_hip_error error = hip->stream_create(&n->stream, D4R_HIP_STREAM_NON_BLOCKING, greatest);
+    if (error != D4R_HIP_SUCCESS) n->stream = NULL;
+    if (error == D4R_HIP_SUCCESS) error = hip->event_create(&n->done_event, D4R_HIP_EVENT_DISABLE_TIMING);
+    for (int i = 0; n->timing && i <= D4R_M_LAYER_COUNT && error == D4R_HIP_SUCCESS; i++)
+        error = hip->event_create(&n->layer_events[i], 0);
+    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(hip, error, "stream and events of the network");
+}
+
+/* Ends the active job. Takes only the net's own lock and makes no HIP call: may run on the runtime's own
+ * thread. */
+static void finish(d4r_hip_net *n, d4r_status status)
+{
+    pthread_mutex_lock(&n->lock);
+    d4r_hip_net_done_fn done = n->active ? n->done : NULL;
+    void *user = n->user;
+    n->active = false;
+    pthread_cond_broadcast(&n->changed);
+    pthread_mutex_unlock(&n->lock);
+    if (done) done(user, status);
+}
+
+static void stream_ended(d4r_hip_stream stream, d4r_hip_error error, void *user)
+{
+    (void)stream;
+    finish(user, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+}
+
+static void *worker_main(void *argument)
+{
+    d4r_hip_net *n = argument;
+    n->hip->set_device(n->device);
+    pthread_mutex_lock(&n->lock);
+    while (!n->stop) {
+        if (!n->waiting) {
+            pthread_cond_wait(&n->changed, &n->lock);
+            continue;
+        }
+        n->waiting = false;
+        pthread_mutex_unlock(&n->lock);
+        d4r_hip_error error = n->hip->event_synchronize(n->done_event);
+        if (error != D4R_HIP_SUCCESS) d4r_hip_fail(n->hip, error, "waiting for the network");
+        finish(n, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+        pthread_mutex_lock(&n->lock);
+    }
+    pthread_mutex_unlock(&n->lock);
+    return NULL;
+}
+
+/* ---- create and destroy ---- */
+
+/* Versions are major * 10^7 + minor * 10^5 + patch. 7.2 replays graphs with stale externally written buffers;
+ * before 6 there was no gain (docs/hip.md). NVIDIA's driver has neither fault. */
+static bool graphs_by_version(const d4r_hip *hip)
+{
+    if (hip->platform == D4R_HIP_NVIDIA) return true;
+    int release = hip->version / 100000;
+    return release >= 600 && release != 702;
+}
+
+static d4r_status choose_graphs(d4r_hip_net *n, d4r_hip_graphs wanted)
+{
+    if (wanted == D4R_HIP_GRAPHS_ON && !n->hip->can_graph)
+        return d4r_fail(&n->log, D4R_ERROR_FEATURE, "%s has no graphs: choose plain launches", n->hip->path);
+    if (wanted == D4R_HIP_GRAPHS_ON && n->timing)
+        return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "per-layer timing needs plain launches, not graphs");
+    n->use_graphs = wanted == D4R_HIP_GRAPHS_ON || (wanted == D4R_HIP_GRAPHS_AUTO && n->hip->can_graph &&
+                                                    !n->timing && graphs_by_version(n->hip));
+    return D4R_OK;
+}
+
+static d4r_status start_worker(d4r_hip_net *n)
+{
+    if (n->completion != D4R_HIP_COMPLETION_EVENT) return D4R_OK;
+    n->has_worker = pthread_create(&n->worker, NULL, worker_main, n) == 0;
+    return n->has_worker ? D4R_OK : d4r_fail(&n->log, D4R_ERROR_MEMORY, "HIP network: cannot start a thread");
+}
+
+static d4r_status create_on_device(d4r_hip_net *n, const d4r_hip_net_params *p)
+{
+    d4r_status status = choose_graphs(n, p->graphs);
+    if (status == D4R_OK) status = load_kernels(n, p);
+    if (status == D4R_OK) status = upload_weights(n, p->network);
+    if (status == D4R_OK) status = allocate_buffers(n);
+    if (status == D4R_OK) status = create_stream(n);
+    if (status == D4R_OK) status = start_worker(n);
+    return status;
+}
+
+d4r_status d4r_hip_net_create(const d4r_hip_net_params *p, d4r_hip_net **out)
+{
+    *out = NULL;
+    d4r_hip_net *n = calloc(1, sizeof *n);
+    if (!n) return d4r_fail(&p->log, D4R_ERROR_MEMORY, "HIP network: out of memory");
+    n->hip = p->hip;
+    n->log = p->log;
+    n->device = p->device.index;
+    n->completion = p->completion;
+    n->timing = p->timing;
+    n->max_tokens = (size_t)p->max_grid.width * p->max_grid.height;
+    pthread_mutex_init(&n->lock, NULL);
+    pthread_cond_init(&n->changed, NULL);
+    int previous;
+    d4r_status status = D4R_ERROR_FEATURE;
+    if (!machine_of(p->device.arch, &n->machine))
+        d4r_fail(&n->log, status, "%s: architecture \"%s\" has no kernels", p->device.name, p->device.arch);
+    else
+        status = d4r_hip_enter(n->hip, n->device, &previous);
+    if (status == D4R_OK) {
+        status = create_on_device(n, p);
+        d4r_hip_leave(n->hip, previous);
+    }
+    if (status != D4R_OK) {
+        d4r_hip_net_destroy(&n, DRAIN_MS);
+        return status;
+    }
+    snprintf(n->description, sizeof n->description, "%s %s, %s, %s", p->device.arch, p->device.name,
+             n->use_graphs ? "graphs" : "plain launches",
+             n->completion == D4R_HIP_COMPLETION_EVENT ? "event" : "callback");
+    *out = n;
+    return D4R_OK;
+}
+
+static void free_graph(d4r_hip_net *n, graph_entry *entry)
+{
+    if (entry->exec) n->hip->graph_exec_destroy(entry->exec);
+    if (entry->graph) n->hip->graph_destroy(entry->graph);
+    memset(entry, 0, sizeof *entry);
+}
+
+static void free_device_objects(d4r_hip_net *n)
+{
+    const d4r_hip *hip = n->hip;
+    for (int i = 0; i < GRAPH_CACHE; i++) free_graph(n, &n->graphs[i]);
+    for (int i = 0; i <= D4R_M_LAYER_COUNT; i++)
+        if (n->layer_events[i]) hip->event_destroy(n->layer_events[i]);
+    if (n->done_event) hip->event_destroy(n->done_event);
+    if (n->stream) hip->stream_destroy(n->stream);
+    for (int i = 0; i < BUFFERS; i++)
+        if (n->buffers[i]) hip->device_free(n->buffers[i]);
+    if (n->panels && n->panels != n->weights) hip->device_free(n->panels);
+    if (n->weights) hip->device_free(n->weights);
+    if (n->module) hip->module_unload(n->module);
+}
+
+static void sleep_us(long microseconds)
+{
+    struct timespec duration = {.tv_nsec = microseconds * 1000};
+    nanosleep(&duration, NULL);
+}
+
+bool d4r_hip_net_drain(d4r_hip_net *n, uint32_t timeout_ms)
+{
+    if (!n->stream) return true;
+    for (uint64_t waited_us = 0;; waited_us += 500) {
+        d4r_hip_error error = n->hip->stream_query(n->stream);
+        bool busy = error == D4R_HIP_ERROR_NOT_READY;
+        pthread_mutex_lock(&n->lock);
+        /* A lost device never calls back; its stream reports the error instead. */
+        bool active = n->active && error == D4R_HIP_SUCCESS;
+        pthread_mutex_unlock(&n->lock);
+        if (!busy && !active) return true;
+        if (waited_us >= (uint64_t)timeout_ms * 1000) return false;
+        sleep_us(500);
+    }
+}
+
+void d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
+{
+    d4r_hip_net *n = net ? *net : NULL;
+    int previous;
+    if (!n) return;
+    *net = NULL;
+    bool entered = d4r_hip_enter(n->hip, n->device, &previous) == D4R_OK;
+    if (!d4r_hip_net_drain(n, timeout_ms)) {
+        d4r_fail(&n->log, D4R_ERROR_TIMEOUT,
+                 "the network's stream did not become idle within %u ms: its memory stays allocated",
+                 timeout_ms);
+        if (entered) d4r_hip_leave(n->hip, previous);
+        return;
+    }
+    if (n->has_worker) {
+        pthread_mutex_lock(&n->lock);
+        n->stop = true;
+        pthread_cond_broadcast(&n->changed);
+        pthread_mutex_unlock(&n->lock);
+        pthread_join(n->worker, NULL);
+    }
+    free_device_objects(n);
+    if (entered) d4r_hip_leave(n->hip, previous);
+    d4r_code_object_destroy(&n->object);
+    pthread_cond_destroy(&n->changed);
+    pthread_mutex_destroy(&n->lock);
+    free(n);
+}
+
+/* ---- launching ---- */
+
+static void layer_args(const d4r_hip_net *n, const d4r_hip_net_job *job, int index, d4r_m_args *args)
+{
+    const d4r_m_layer_info *layer = &d4r_m_layers[index];
+    uint32_t columns = job->grid.width >> layer->level, rows = job->grid.height >> layer->level;
+    uint32_t windows_x = d4r_m_windows(columns, layer->shift), windows_y = d4r_m_windows(rows, layer->shift);
+    *args = (d4r_m_args){
+        .input = layer->input == D4R_M_NO_LAYER ? job->tokens : n->buffers[layer_buffer[layer->input]],
+        .skip = layer->skip == D4R_M_NO_LAYER ? NULL : n->buffers[layer_buffer[layer->skip]],
+        .output = layer_buffer[index] < 0 ? job->head : n->buffers[layer_buffer[index]],
+        .weights = n->weights + layer->weights,
+        .panels = n->panels + layer->weights * d4r_m_panel_scale(n->machine),
+        .columns = (int)columns,
+        .rows = (int)rows,
+        .shift = (int)layer->shift,
+        .windows_x = (int)windows_x,
+        .windows = (int)(windows_x * windows_y),
+    };
+}
+
+static unsigned groups_of(const d4r_m_kernel *kernel, const d4r_m_args *args)
+{
+    return ((unsigned)args->windows + kernel->windows - 1) / kernel->windows;
+}
+
+static d4r_status launch_plain(d4r_hip_net *n, const d4r_hip_net_job *job)
+{
+    const d4r_hip *hip = n->hip;
+    const int layers = job->layers ? (int)job->layers : D4R_M_LAYER_COUNT;
+    d4r_hip_error error = n->timing ? hip->event_record(n->layer_events[0], n->stream) : D4R_HIP_SUCCESS;
+    for (int i = 0; i < layers && error == D4R_HIP_SUCCESS; i++) {
+        const d4r_m_kernel *kernel = d4r_m_kernel_of(n->machine, (d4r_m_layer)i);
+        d4r_m_args args;
+        void *arguments[] = {&args};
+        layer_args(n, job, i, &args);
+        error = hip->launch(n->functions[i], groups_of(kernel, &args), 1, 1, kernel->threads, 1, 1, 0,
+                            n->stream, arguments, NULL);
+        if (error == D4R_HIP_SUCCESS && n->timing)
+            error = hip->event_record(n->layer_events[i + 1], n->stream);
+        if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, d4r_m_layers[i].name);
+    }
+    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(hip, error, "hipEventRecord");
+}
+
+static d4r_status build_graph(d4r_hip_net *n, const d4r_hip_net_job *job, graph_entry *entry)
+{
+    const d4r_hip *hip = n->hip;
+    d4r_hip_node node = NULL;
+    d4r_hip_error error = hip->graph_create(&entry->graph, 0);
+    for (int i = 0; i < D4R_M_LAYER_COUNT && error == D4R_HIP_SUCCESS; i++) {
+        const d4r_m_kernel *kernel = d4r_m_kernel_of(n->machine, (d4r_m_layer)i);
+        d4r_m_args args;
+        void *arguments[] = {&args};
+        layer_args(n, job, i, &args);
+        const d4r_hip_kernel_node parameters = {.block = {kernel->threads, 1, 1},
+                                                .function = n->functions[i],
+                                                .grid = {groups_of(kernel, &args), 1, 1},
+                                                .arguments = arguments};
+        d4r_hip_node before = node;
+        error = hip->graph_add_kernel(&node, entry->graph, i ? &before : NULL, i ? 1 : 0, &parameters);
+    }
+    if (error == D4R_HIP_SUCCESS) error = hip->graph_instantiate(&entry->exec, entry->graph, NULL, NULL, 0);
+    if (error != D4R_HIP_SUCCESS) {
+        entry->exec = NULL;
+        free_graph(n, entry);
+        return d4r_hip_fail(hip, error, "graph of the network");
+    }
+    entry->grid = job->grid;
+    entry->tokens = job->tokens;
+    entry->head = job->head;
+    return D4R_OK;
+}
+
+/* Graphs are immutable: one for each grid and pair of buffers, the least recently used one makes room. The
+ * stream is idle here, because frames are serial. */
+static d4r_status launch_graph(d4r_hip_net *n, const d4r_hip_net_job *job)
+{
+    graph_entry *entry = NULL, *oldest = &n->graphs[0];
+    for (int i = 0; i < GRAPH_CACHE; i++) {
+        graph_entry *g = &n->graphs[i];
+        if (g->exec && g->grid.width == job->grid.width && g->grid.height == job->grid.height &&
+            g->tokens == job->tokens && g->head == job->head)
+            entry = g;
+        if (g->used < oldest->used) oldest = g;
+    }
+    if (!entry) {
+        entry = oldest;
+        free_graph(n, entry);
+        d4r_status status = build_graph(n, job, entry);
+        if (status != D4R_OK) return status;
+    }
+    entry->used = ++n->frames;
+    d4r_hip_error error = n->hip->graph_launch(entry->exec, n->stream);
+    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, "hipGraphLaunch");
+}
+
+static d4r_status enqueue(d4r_hip_net *n, const d4r_hip_net_job *job)
+{
+    const d4r_hip *hip = n->hip;
+    d4r_hip_error error = D4R_HIP_SUCCESS;
+    if (job->marker)
+        error = hip->stream_wait_value(n->stream, job->marker, job->marker_value, D4R_HIP_WAIT_GEQUAL,
+                                       UINT32_MAX);
+    if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, "hipStreamWaitValue32");
+    d4r_status status = n->use_graphs && !job->layers ? launch_graph(n, job) : launch_plain(n, job);
+    if (status != D4R_OK) return status;
+    if (n->completion == D4R_HIP_COMPLETION_EVENT)
+        error = hip->event_record(n->done_event, n->stream);
+    else /* not hipLaunchHostFunc, which does not tell of errors */
+        error = hip->stream_callback(n->stream, stream_ended, n, 0);
+    if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, "completion of the network");
+    return D4R_OK;
+}
+
+static bool grid_fits(const d4r_hip_net *n, d4r_size grid)
+{
+    return grid.width >= 16 && grid.height >= 16 && grid.width % 16 == 0 && grid.height % 16 == 0 &&
+           (size_t)grid.width * grid.height <= n->max_tokens;
+}
+
+d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
+{
+    int previous;
+    if (!grid_fits(n, job->grid) || !job->tokens || !job->head || !job->done)
+        return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "HIP network: grid %ux%u does not fit", job->grid.width,
+                        job->grid.height);
+    pthread_mutex_lock(&n->lock);
+    bool refuse = n->active || n->stuck;
+    if (!refuse) {
+        n->active = true;
+        n->timed = n->timing && !job->layers;
+        n->done = job->done;
+        n->user = job->user;
+    }
+    pthread_mutex_unlock(&n->lock);
+    if (refuse) return d4r_fail(&n->log, D4R_ERROR_STATE, "HIP network: an earlier frame has not ended");
+    d4r_status status = d4r_hip_enter(n->hip, n->device, &previous);
+    if (status == D4R_OK) {
+        status = enqueue(n, job);
+        d4r_hip_leave(n->hip, previous);
+    }
+    pthread_mutex_lock(&n->lock);
+    if (status == D4R_OK && n->completion == D4R_HIP_COMPLETION_EVENT) n->waiting = true;
+    if (status != D4R_OK) n->active = n->timed = false;
+    pthread_cond_broadcast(&n->changed);
+    pthread_mutex_unlock(&n->lock);
+    if (status == D4R_OK) return D4R_PENDING;
+    /* Layers before the failed call may be running and writing. */
+    if (!d4r_hip_net_drain(n, DRAIN_MS)) n->stuck = true;
+    return status;
+}
+
+/* ---- queries ---- */
+
+d4r_status d4r_hip_net_times(d4r_hip_net *n, float microseconds[D4R_M_LAYER_COUNT])
+{
+    if (!n->timed || n->active) return D4R_ERROR_STATE;
+    for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
+        float milliseconds = 0;
+        d4r_hip_error error =
+            n->hip->event_elapsed(&milliseconds, n->layer_events[i], n->layer_events[i + 1]);
+        if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(n->hip, error, "hipEventElapsedTime");
+        microseconds[i] = milliseconds * 1000.0f;
+    }
+    return D4R_OK;
+}
+
+d4r_status d4r_hip_net_read_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, uint8_t *codes)
+{
+    const d4r_m_layer_info *info = &d4r_m_layers[layer];
+    int previous, b = layer_buffer[layer];
+    if (b < 0 || !grid_fits(n, grid)) return D4R_ERROR_ARGUMENT;
+    d4r_status status = d4r_hip_enter(n->hip, n->device, &previous);
+    if (status != D4R_OK) return status;
+    size_t size = d4r_m_level_tokens(grid.width, grid.height, info->out_level) * info->out_channels;
+    d4r_hip_error error = n->hip->copy(codes, n->buffers[b], size, D4R_HIP_MEMCPY_TO_HOST);
+    d4r_hip_leave(n->hip, previous);
+    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, info->name);
+}
+
+uint64_t d4r_hip_net_memory(const d4r_hip_net *n)
+{
+    return n->bytes;
+}
+
+const char *d4r_hip_net_description(const d4r_hip_net *n)
+{
+    return n->description;
+}

@@ -1,0 +1,72 @@
+/* Preset M's network on a HIP device: one stream, one code object, prepared weights, ten launches a frame.
+ *
+ * One thread at a time (the hand-off's), except where a function says otherwise. */
+#ifndef D4R_HIP_KERNELS_HIP_NET_H
+#define D4R_HIP_KERNELS_HIP_NET_H
+
+#include "hip_kernels/m_launch.h"
+#include "interop/hip.h"
+
+typedef struct d4r_hip_net d4r_hip_net;
+
+typedef enum d4r_hip_completion {
+    D4R_HIP_COMPLETION_EVENT = 0,   /* a thread waits for an event */
+    D4R_HIP_COMPLETION_CALLBACK = 1 /* the stream calls a host function */
+} d4r_hip_completion;
+
+typedef enum d4r_hip_graphs {
+    D4R_HIP_GRAPHS_AUTO = 0, /* where the runtime's version has no known fault (docs/hip.md) */
+    D4R_HIP_GRAPHS_OFF = 1,
+    D4R_HIP_GRAPHS_ON = 2
+} d4r_hip_graphs;
+
+typedef struct d4r_hip_net_params {
+    const d4r_hip *hip; /* must outlive the net */
+    d4r_hip_device device;
+    const uint8_t *network; /* hipnet.bin; read during create only */
+    d4r_size max_grid;      /* tokens */
+    const char *kernels;    /* folder with one folder an architecture; NULL: searched (code_object.h) */
+    d4r_hip_completion completion;
+    d4r_hip_graphs graphs;
+    bool timing; /* events between the layers; plain launches */
+    d4r_log log;
+} d4r_hip_net_params;
+
+/* Loads and checks the code object, uploads the weights, creates the stream at the greatest priority. */
+d4r_status d4r_hip_net_create(const d4r_hip_net_params *params, d4r_hip_net **net);
+/* Waits for the stream, at most `timeout_ms`; a device that does not become idle keeps its memory (logged),
+ * because the kernels may still write. */
+void d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms);
+
+/* Called once when the launched work has ended, from a thread of the net or of the runtime: no HIP call
+ * inside. */
+typedef void (*d4r_hip_net_done_fn)(void *user, d4r_status status);
+
+typedef struct d4r_hip_net_job {
+    d4r_size grid;      /* tokens */
+    const void *tokens; /* device addresses */
+    void *head;
+    void *marker; /* NULL, or a 32-bit word that the stream waits for to become >= marker_value */
+    uint32_t marker_value;
+    unsigned layers; /* run only the first so many layers, for d4r_hip_net_read_layer; 0: all */
+    d4r_hip_net_done_fn done;
+    void *user;
+} d4r_hip_net_job;
+
+/* Enqueues a frame. D4R_PENDING: `done` will be called. Anything else: nothing of this frame is or will be
+ * running (after a failed launch the stream is drained, at most `timeout_ms` of create's watchdog). */
+d4r_status d4r_hip_net_launch(d4r_hip_net *net, const d4r_hip_net_job *job);
+
+/* Microseconds of each layer of the last completed frame; D4R_ERROR_STATE without params.timing. */
+d4r_status d4r_hip_net_times(d4r_hip_net *net, float microseconds[D4R_M_LAYER_COUNT]);
+/* Copies a layer's output of the last frame to host memory, for tests and d4r-net: codes of its whole grid.
+ * Middle layers share memory: ask right after a job whose last layer it was.
+ */
+d4r_status d4r_hip_net_read_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size grid, uint8_t *codes);
+
+uint64_t d4r_hip_net_memory(const d4r_hip_net *net);         /* any thread */
+const char *d4r_hip_net_description(const d4r_hip_net *net); /* "gfx1201, plain launches, event" */
+/* True when the stream has nothing left to do; bounded by timeout_ms. */
+bool d4r_hip_net_drain(d4r_hip_net *net, uint32_t timeout_ms);
+
+#endif
