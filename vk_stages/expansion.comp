@@ -1,0 +1,81 @@
+// Expansion: head tokens to 17 values a render pixel, and from these the recurrent feature, gates, mix of the
+// motion candidates and the Gaussian. An invocation owns a token, as in the input stage.
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
+#include "params.glsl"
+#include "numeric.glsl"
+#include "filter.glsl"
+#include "reproject.glsl"
+#include "fp8.glsl"
+layout(local_size_x = D4R_TOKEN_GROUP, local_size_y = D4R_TOKEN_GROUP) in;
+layout(set = 0, binding = D4R_BIND_WEIGHTS, std430) readonly buffer weight_block { vec4 weights[]; };
+layout(set = 0, binding = D4R_BIND_HEAD, std430) readonly buffer head_block { uvec4 head[]; };
+layout(set = 0, binding = D4R_BIND_MV_A) uniform sampler2D mv_a;
+layout(set = 0, binding = D4R_BIND_RECURRENT_PREVIOUS) uniform sampler2D recurrent_previous;
+layout(set = 0, binding = D4R_BIND_RECURRENT_OUT, rgba8_snorm) uniform writeonly image2D recurrent_out;
+layout(set = 0, binding = D4R_BIND_GATES_OUT, rgba8) uniform writeonly image2D gates_out;
+layout(set = 0, binding = D4R_BIND_MIX_OUT, rgba8) uniform writeonly image2D mix_out;
+layout(set = 0, binding = D4R_BIND_COVARIANCE_OUT, rgba16f) uniform writeonly image2D covariance_out;
+
+vec4 rounded(vec4 v) { return vec4(fp8_round(v.x), fp8_round(v.y), fp8_round(v.z), fp8_round(v.w)); }
+vec4 sigmoid(vec4 v) { return vec4(sigmoid(v.x), sigmoid(v.y), sigmoid(v.z), sigmoid(v.w)); }
+
+void store_recurrent(ivec2 pixel, vec4 candidate, vec4 gate)
+{
+    vec2 q = previous_position(vec2(pixel) + 0.5 + p.jitter, texelFetch(mv_a, pixel, 0).rg);
+    vec4 before = vec4(0.0);
+    if (p.reset == 0u && on_screen(q)) {
+        before = fetch_linear(recurrent_previous, previous_render_position(q), p.render, p.inverse_render_extent);
+    }
+    vec4 g = sigmoid(gate);
+    vec4 now = vec4(safe_tanh(candidate.x), safe_tanh(candidate.y), safe_tanh(candidate.z),
+                    safe_tanh(candidate.w));
+    imageStore(recurrent_out, pixel, (1.0 - g) * before + g * now);
+}
+
+void store_covariance(ivec2 pixel, float v14, float v15, float v16)
+{
+    float a = 8.0 * sigmoid(clamp(v14, -20.0, 20.0));
+    float b = 8.0 * sigmoid(clamp(v15, -20.0, 20.0));
+    imageStore(covariance_out, pixel, round_half(vec4(a * a, b * b, a * b * safe_tanh(v16 * 0.07863), 0.0)));
+}
+
+// v[0..16] in four vectors and a scalar.
+void store_pixel(ivec2 pixel, vec4 v0, vec4 v4, vec4 v8, vec4 v12, float v16)
+{
+    store_recurrent(pixel, vec4(v0.zw, v4.xy), vec4(v4.zw, v8.xy));
+    imageStore(gates_out, pixel, vec4(sigmoid(v0.x), sigmoid(v0.y), sigmoid(v8.z), 0.0));
+    vec3 m = vec3(v8.w, v12.xy);
+    m = exp(m - max(m.x, max(m.y, m.z)));
+    imageStore(mix_out, pixel, vec4(m / (m.x + m.y + m.z), 0.0));
+    store_covariance(pixel, v12.z, v12.w, v16);
+}
+
+void main()
+{
+    ivec2 token = ivec2(gl_GlobalInvocationID.xy);
+    if (any(greaterThanEqual(token * 2, p.render))) return;
+    int at = (token.y * p.grid.x + token.x) * 4;
+    float x[64];
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        uvec4 codes = head[at + i];
+        [[unroll]] for (int k = 0; k < 16; k++) x[16 * i + k] = fp8_value(codes[k >> 2] >> (8 * (k & 3)) & 255u);
+    }
+    [[dont_unroll]] for (int q = 0; q < 4; q++) {
+        ivec2 pixel = token * 2 + ivec2(q & 1, q >> 1);
+        if (any(greaterThanEqual(pixel, p.render))) continue;
+        int bias = D4R_WEIGHT_EXPANSION_BIAS + q * 5;
+        vec4 v0 = weights[bias], v4 = weights[bias + 1], v8 = weights[bias + 2], v12 = weights[bias + 3];
+        float v16 = weights[bias + 4].x;
+        [[unroll]] for (int k = 0; k < 64; k++) {
+            int row = D4R_WEIGHT_EXPANSION + (q * 64 + k) * 5;
+            v0 += x[k] * weights[row];
+            v4 += x[k] * weights[row + 1];
+            v8 += x[k] * weights[row + 2];
+            v12 += x[k] * weights[row + 3];
+            v16 += x[k] * weights[row + 4].x;
+        }
+        store_pixel(pixel, rounded(v0), rounded(v4), rounded(v8), rounded(v12), fp8_round(v16));
+    }
+}

@@ -1,0 +1,21 @@
+// Bilinear reads clamped to the part of an image in use.
+layout(constant_id = D4R_SPEC_EXACT_FILTER) const bool exact_filter = false;
+
+// position in texels (centres at .5); size: part in use; inverse_extent: 1 / size of the whole image.
+vec4 fetch_linear(sampler2D image, vec2 position, ivec2 size, vec2 inverse_extent)
+{
+    if (exact_filter) {
+        vec2 q = clamp(position, vec2(0.5), vec2(size) - 0.5) - 0.5;
+        vec2 base = floor(q);
+        vec2 t = q - base;
+        ivec2 a = ivec2(base);
+        ivec2 b = min(a + 1, size - 1);
+        vec4 top = mix(texelFetch(image, a, 0), texelFetch(image, ivec2(b.x, a.y), 0), t.x);
+        vec4 bottom = mix(texelFetch(image, ivec2(a.x, b.y), 0), texelFetch(image, b, 0), t.x);
+        return mix(top, bottom, t.y);
+    }
+    // 1/1024 inside the last centre: the sampler must not touch texels beyond the part in use, not even with
+    // weight 0, as they may hold anything.
+    vec2 q = clamp(position, vec2(0.5), vec2(size) - (0.5 + 0.0009765625));
+    return textureLod(image, q * inverse_extent, 0.0);
+}

@@ -1,0 +1,20 @@
+// log10(100 v + 1) * 0.36 and its inverse: about 0 .. 2.35 for exposed colours.
+const float compress_gain = 0.36 * 0.30102999566398120; // per log2
+vec3 compress(vec3 v) { return log2(max(v * 100.0 + 1.0, 1e-4)) * compress_gain; }
+vec3 compress_exposed(vec3 color, float exposure) { return compress(min(color * exposure, 32752.0)); }
+vec3 expand(vec3 v) { return (exp2(clamp(v, 1e-4, 3.0) * (1.0 / compress_gain)) - 1.0) * 0.01; }
+
+// The display buffer: 11-11-10 bits, red lowest, of compressed values up to 2.45 (LDR: up to that of 1).
+const float packed_range = ldr ? 0.72155569 : 2.45;
+// Down to exact black, which matters after the inverse gamma of LDR.
+vec3 expand_display(vec3 v) { return (exp2(v * (1.0 / compress_gain)) - 1.0) * 0.01; }
+
+uint pack_display(vec3 v)
+{
+    uvec3 n = uvec3(clamp(v * (1.0 / packed_range), 0.0, 1.0) * vec3(2047.0, 2047.0, 1023.0) + 0.5);
+    return n.r | n.g << 11 | n.b << 22;
+}
+vec3 unpack_display(uint n)
+{
+    return vec3(n & 2047u, n >> 11 & 2047u, n >> 22) * (packed_range / vec3(2047.0, 2047.0, 1023.0));
+}

@@ -1,0 +1,16 @@
+// Positions in the previous frame, in reconstruction pixels.
+vec2 previous_position(vec2 render_position, vec2 motion)
+{
+    precise vec2 q = render_position * p.to_reconstruction;
+    q += motion;
+    return q;
+}
+
+// Written so that NaN is off screen.
+bool on_screen(vec2 q)
+{
+    return all(greaterThanEqual(q, vec2(0.0))) && all(lessThanEqual(q, vec2(p.reconstruction)));
+}
+
+// Where q lies in the previous frame's jittered render image.
+vec2 previous_render_position(vec2 q) { return q * p.to_render - p.previous_jitter; }
