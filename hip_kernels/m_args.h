@@ -2,6 +2,8 @@
 #ifndef D4R_HIP_KERNELS_M_ARGS_H
 #define D4R_HIP_KERNELS_M_ARGS_H
 
+#define M_SCORE_SCALE 0x1.0527dcp-2f /* 32^-1/2 * log2(e): scores and relative biases are in log2 */
+
 typedef struct d4r_m_args {
     const unsigned char *input; /* FP8 tokens of the layer's input grid */
     const unsigned char *skip;  /* FP8 tokens added after the expand; unused by layers without one */

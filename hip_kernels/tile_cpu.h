@@ -545,7 +545,7 @@ TILE_FN void tile_act(const tile_group *g, tile_f32 *x)
 /* s = s * 32^-1/2 * log2(e) + relative bias (already in log2); keys outside the grid become -infinity. */
 TILE_FN void tile_rel_bias_mask(const tile_group *g, tile_f32 *s, const unsigned char *table)
 {
-    const tile_vf scale = tile_splat(0x1.0527dcp-2f); /* 32^-1/2 * log2(e) */
+    const tile_vf scale = tile_splat(M_SCORE_SCALE);
     for (int key = 0; key < 16; key++)
         for (int t = 0; t < TILE_LANES; t += TILE_VECTOR) {
             tile_vf b;

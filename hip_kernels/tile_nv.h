@@ -394,7 +394,7 @@ TILE_FN void tile_rel_bias_mask(const tile_group *g, tile_f32 *s, const unsigned
         const float b = __ldg((const float *)table + 16 * key + query);
         TILE_EACH_WINDOW(w)
         {
-            s->v[w][i] = s->v[w][i] * 0x1.05289ap-2f + b; /* 32^-1/2 * log2(e) */
+            s->v[w][i] = s->v[w][i] * M_SCORE_SCALE + b;
             if (g->masked && (g->outside[w] >> key & 1)) s->v[w][i] = -__int_as_float(0x7f800000);
         }
     }
