@@ -500,6 +500,11 @@ d4r_status d4r_handoff_discard(d4r_handoff *h, uint64_t id)
     pthread_mutex_lock(&h->lock);
     slot = recorded_slot(h, id, "d4r_frame_discard");
     if (slot) {
+        if (h->next_id != id + 1)
+            d4r_log_print(&h->log, D4R_LOG_WARNING,
+                          "d4r_frame_discard: frames recorded after frame %" PRIu64
+                          " build on it: discard them too",
+                          id);
         slot->state = FRAME_RESOLVED;
         slot->status = D4R_ERROR_STATE;
         h->failures++;

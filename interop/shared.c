@@ -165,11 +165,11 @@ void d4r_shared_record_acquire(const d4r_vk *vk, const d4r_shared *shared, VkCom
 {
     VkBufferMemoryBarrier buffers[] = {transfer(vk, shared->tokens.buffer, false),
                                        transfer(vk, shared->head.buffer, false)};
-    /* Besides the host's writes: what the front's compute shaders wrote. The order front - network - back is
-     * the timeline's, but whoever only looks at the queue (validation) cannot see it. */
-    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                              .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT,
-                              .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
-    vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &memory, 2, buffers, 0, NULL);
+    VkMemoryBarrier host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                            .srcAccessMask = VK_ACCESS_HOST_WRITE_BIT,
+                            .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+    bool mapped = shared->head.map != NULL;
+    vk->fn.vkCmdPipelineBarrier(
+        commands, mapped ? VK_PIPELINE_STAGE_HOST_BIT : VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
+        VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, mapped ? 1 : 0, &host, 2, buffers, 0, NULL);
 }

@@ -1,0 +1,199 @@
+/* The engine: creation, destruction, queries. Recording is in engine_record.c. */
+#include "runtime/engine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "interop/timeline.h"
+#include "models/format/model.h"
+#include "runtime/base/log.h"
+#include "runtime/settings.h"
+
+d4r_engine_params d4r_engine_params_default(void)
+{
+    return (d4r_engine_params){.output_format = VK_FORMAT_R16G16B16A16_SFLOAT,
+                               .log = {.level = D4R_LOG_WARNING}};
+}
+
+/* ---- checks ---- */
+
+static d4r_status check_params(const d4r_engine_params *params, d4r_size *max_render)
+{
+    const d4r_log *log = &params->log;
+    d4r_status status;
+    if (!params->model) return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.model is NULL");
+    if (!params->network) return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.network is NULL");
+    if (params->model->info.preset != D4R_PRESET_M)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.model is of preset %d; this engine runs preset M",
+                        (int)params->model->info.preset);
+    if (params->output_format != VK_FORMAT_R16G16B16A16_SFLOAT &&
+        params->output_format != VK_FORMAT_A2B10G10R10_UNORM_PACK32)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT,
+                        "params.output_format is %d; VK_FORMAT_R16G16B16A16_SFLOAT or "
+                        "VK_FORMAT_A2B10G10R10_UNORM_PACK32 is needed",
+                        (int)params->output_format);
+    status = d4r_check_sizes("params", params->output, max_render, log);
+    return status == D4R_OK ? d4r_check_conventions("params", &params->conventions, log) : status;
+}
+
+static d4r_status check_queue_family(const d4r_vk *vk)
+{
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties get =
+        (PFN_vkGetPhysicalDeviceQueueFamilyProperties)vk->get_instance_proc_addr(
+            vk->instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+    VkQueueFamilyProperties families[32];
+    uint32_t count = sizeof families / sizeof families[0];
+    if (!get) return d4r_fail(&vk->log, D4R_ERROR_ARGUMENT, "params.device.instance is not an instance");
+    get(vk->physical_device, &count, families);
+    if (vk->queue_family < count && (families[vk->queue_family].queueFlags & VK_QUEUE_COMPUTE_BIT))
+        return D4R_OK;
+    return d4r_fail(&vk->log, D4R_ERROR_ARGUMENT,
+                    "params.device.queue_family is %u; a family with compute is needed (%u families)",
+                    vk->queue_family, count);
+}
+
+static d4r_status check_limits(const d4r_engine *engine)
+{
+    const VkPhysicalDeviceLimits *limits = &engine->vk.properties.limits;
+    d4r_size r = engine->sizes.reconstruction, output = engine->sizes.output;
+    if (r.width > limits->maxImageDimension2D || r.height > limits->maxImageDimension2D)
+        return d4r_fail(&engine->vk.log, D4R_ERROR_ARGUMENT,
+                        "params.output is %ux%u: its reconstruction image of %ux%u exceeds the device's "
+                        "maxImageDimension2D of %u",
+                        output.width, output.height, r.width, r.height, limits->maxImageDimension2D);
+    if (engine->sizes.token_bytes > limits->maxStorageBufferRange)
+        return d4r_fail(&engine->vk.log, D4R_ERROR_ARGUMENT,
+                        "params.max_render is %ux%u: its %" PRIu64
+                        " bytes of tokens exceed the device's maxStorageBufferRange of %u",
+                        engine->sizes.render.width, engine->sizes.render.height, engine->sizes.token_bytes,
+                        limits->maxStorageBufferRange);
+    return D4R_OK;
+}
+
+/* ---- creation ---- */
+
+static d4r_status create_handoff(d4r_engine *engine)
+{
+    d4r_network *network = engine->params.network;
+    uint32_t watchdog = engine->params.watchdog_ms;
+    d4r_handoff_desc desc = {
+        .vk = &engine->vk, .network = network, .timeline = engine->timeline, .strategy = D4R_HANDOFF_HOST};
+    d4r_status status = d4r_network_attach(network, &engine->shared.info, &engine->vk.log);
+    if (status != D4R_OK) return status;
+    if (watchdog == 0) watchdog = network->callbacks.watchdog_ms;
+    desc.watchdog_ms = watchdog ? watchdog : 1000;
+    status = d4r_handoff_create(&desc, &engine->handoff);
+    if (status != D4R_OK) d4r_network_detach(network);
+    return status;
+}
+
+static d4r_status create_parts(d4r_engine *engine)
+{
+    const d4r_engine_params *p = &engine->params;
+    d4r_shared_desc shared = {.vk = &engine->vk,
+                              .max_token_grid = engine->sizes.token_grid,
+                              .bytes = engine->sizes.token_bytes,
+                              .needs_host_map = p->network->callbacks.needs_host_map,
+                              .needs_fd = p->network->callbacks.needs_fd};
+    d4r_m_stages_desc stages = {.vk = &engine->vk,
+                                .output = p->output,
+                                .max_render = p->max_render,
+                                .conventions = p->conventions,
+                                .output_format = p->output_format,
+                                .exact_filter = p->exact_filter,
+                                .weights = p->model->stage_weights,
+                                .token_bytes = engine->sizes.token_bytes};
+    d4r_status status = d4r_shared_create(&shared, &engine->shared);
+    if (status != D4R_OK) return status;
+    stages.tokens = engine->shared.tokens.buffer;
+    stages.head = engine->shared.head.buffer;
+    status = d4r_m_stages_create(&stages, &engine->stages);
+    if (status == D4R_OK)
+        status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
+    return status == D4R_OK ? create_handoff(engine) : status;
+}
+
+static d4r_status start(d4r_engine *engine, const d4r_engine_params *params)
+{
+    const d4r_vulkan_device *d = &params->device;
+    d4r_status status = d4r_vk_init(&engine->vk, d->get_instance_proc_addr, d->instance, d->physical_device,
+                                    d->device, d->queue_family, d->allocator, &params->log);
+    if (status == D4R_OK) status = check_queue_family(&engine->vk);
+    if (status != D4R_OK) return status;
+    if (d4r_sizes_compute(engine->params.max_render, params->output, &engine->sizes) != D4R_OK)
+        return d4r_fail(&params->log, D4R_ERROR_ARGUMENT, "params.max_render and params.output do not fit");
+    status = check_limits(engine);
+    return status == D4R_OK ? create_parts(engine) : status;
+}
+
+d4r_status d4r_engine_create(const d4r_engine_params *params, d4r_engine **engine)
+{
+    d4r_size max_render;
+    d4r_engine *e;
+    d4r_status status;
+    if (engine) *engine = NULL;
+    if (!engine || !params)
+        return d4r_fail(params ? &params->log : NULL, D4R_ERROR_ARGUMENT, "d4r_engine_create: %s is NULL",
+                        params ? "engine" : "params");
+    max_render = params->max_render;
+    status = check_params(params, &max_render);
+    if (status != D4R_OK) return status;
+    e = calloc(1, sizeof *e);
+    if (!e) return d4r_fail(&params->log, D4R_ERROR_MEMORY, "d4r_engine_create: out of memory");
+    e->params = *params;
+    e->params.max_render = max_render;
+    status = start(e, params);
+    if (status != D4R_OK)
+        d4r_engine_destroy(&e);
+    else
+        *engine = e;
+    return status;
+}
+
+/* ---- destruction ---- */
+
+d4r_handoff_end d4r_engine_end(d4r_engine **engine)
+{
+    d4r_engine *e = engine ? *engine : NULL;
+    d4r_handoff_end end;
+    if (!e) return D4R_HANDOFF_CLEAN;
+    *engine = NULL;
+    end = d4r_handoff_destroy(&e->handoff);
+    /* Frames were given up although their fronts had run: their backs now run, and nothing may be freed
+     * before. With a front that never came the device might wait for ever, so then it is not asked. */
+    if (end == D4R_HANDOFF_OUTSTANDING || end == D4R_HANDOFF_ABANDONED)
+        e->vk.fn.vkDeviceWaitIdle(e->vk.device);
+    d4r_m_stages_destroy(&e->stages);
+    if (e->timeline) e->vk.fn.vkDestroySemaphore(e->vk.device, e->timeline, e->vk.allocator);
+    if (end != D4R_HANDOFF_ABANDONED && e->vk.device) d4r_shared_destroy(&e->vk, &e->shared);
+    free(e);
+    return end;
+}
+
+void d4r_engine_destroy(d4r_engine **engine)
+{
+    d4r_engine_end(engine);
+}
+
+/* ---- queries ---- */
+
+void d4r_engine_forget_view(d4r_engine *engine, VkImageView view)
+{
+    if (engine && view) d4r_m_stages_forget_view(engine->stages, view);
+}
+
+d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info)
+{
+    if (!engine || !info) return D4R_ERROR_ARGUMENT;
+    memset(info, 0, sizeof *info);
+    info->shared_bytes = d4r_shared_bytes(&engine->shared);
+    info->weight_bytes = d4r_m_stages_weight_bytes(engine->stages);
+    info->device_bytes = d4r_m_stages_device_bytes(engine->stages) + info->shared_bytes;
+    info->network_bytes = d4r_network_memory(engine->params.network);
+    return D4R_OK;
+}
+
+void d4r_engine_set_marker(d4r_engine *engine, d4r_stage_marker_fn marker, void *user)
+{
+    if (engine) d4r_m_stages_set_marker(engine->stages, marker, user);
+}

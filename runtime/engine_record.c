@@ -1,0 +1,186 @@
+/* The engine: recording a frame, and the calls that end it. */
+#include <inttypes.h>
+#include "runtime/base/log.h"
+#include "runtime/engine.h"
+#include "runtime/settings.h"
+
+/* ---- checks ---- */
+
+static d4r_status check_image(const d4r_engine *engine, const char *name, const d4r_image *image,
+                              d4r_size rectangle, bool output)
+{
+    const d4r_log *log = &engine->vk.log;
+    if (!image->view) return d4r_fail(log, D4R_ERROR_ARGUMENT, "images.%s.view is NULL", name);
+    if (output && image->layout != VK_IMAGE_LAYOUT_GENERAL)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT,
+                        "images.%s.layout is %d; the output must be in VK_IMAGE_LAYOUT_GENERAL", name,
+                        (int)image->layout);
+    if (image->layout == VK_IMAGE_LAYOUT_UNDEFINED || image->layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT,
+                        "images.%s.layout is %d; a layout that shaders can read is needed", name,
+                        (int)image->layout);
+    if ((uint64_t)image->origin_x + rectangle.width > image->extent.width ||
+        (uint64_t)image->origin_y + rectangle.height > image->extent.height)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT,
+                        "images.%s: the rectangle of %ux%u at (%u, %u) is not inside the image of %ux%u",
+                        name, rectangle.width, rectangle.height, image->origin_x, image->origin_y,
+                        image->extent.width, image->extent.height);
+    return D4R_OK;
+}
+
+static d4r_status check_images(const d4r_engine *engine, const d4r_frame_images *images,
+                               const d4r_frame_settings *settings)
+{
+    const d4r_conventions *c = &engine->params.conventions;
+    d4r_size output = engine->params.output;
+    d4r_status status = check_image(engine, "color", &images->color, settings->render, false);
+    if (status == D4R_OK) status = check_image(engine, "depth", &images->depth, settings->render, false);
+    if (status == D4R_OK)
+        status = check_image(engine, "motion", &images->motion, d4r_motion_size(c, settings->render, output),
+                             false);
+    if (status == D4R_OK && d4r_uses_exposure_image(c))
+        status = check_image(engine, "exposure", &images->exposure, (d4r_size){1, 1}, false);
+    return status == D4R_OK ? check_image(engine, "output", &images->output, output, true) : status;
+}
+
+static d4r_status check_front(d4r_engine *engine, VkCommandBuffer commands, const d4r_frame_images *images,
+                              const d4r_frame_settings *settings, const d4r_frame *frame)
+{
+    const d4r_log *log = &engine->vk.log;
+    d4r_size max = engine->params.max_render;
+    d4r_status status;
+    if (!commands || !images || !settings || !frame)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT, "d4r_engine_record_front: %s is NULL",
+                        !commands   ? "commands"
+                        : !images   ? "images"
+                        : !settings ? "settings"
+                                    : "frame");
+    if (engine->front_open)
+        return d4r_fail(log, D4R_ERROR_STATE,
+                        "d4r_engine_record_front: the back of frame %" PRIu64
+                        " was neither recorded nor discarded",
+                        engine->last_id);
+    status = d4r_frame_settings_check(settings, engine->params.output, log);
+    if (status != D4R_OK) return status;
+    if (settings->render.width > max.width || settings->render.height > max.height)
+        return d4r_fail(log, D4R_ERROR_ARGUMENT,
+                        "settings.render is %ux%u, larger than the engine's max_render of %ux%u",
+                        settings->render.width, settings->render.height, max.width, max.height);
+    return check_images(engine, images, settings);
+}
+
+/* ---- front ---- */
+
+/* A head that no network ever wrote must not hold NaN: the first frame may fail, and its back runs all the
+ * same. */
+static void clear_head(d4r_engine *engine, VkCommandBuffer commands)
+{
+    if (engine->head_cleared) return;
+    engine->vk.fn.vkCmdFillBuffer(commands, engine->shared.head.buffer, 0, VK_WHOLE_SIZE, 0);
+}
+
+static bool needs_reset(const d4r_engine *engine, const d4r_frame_settings *settings, uint64_t failures)
+{
+    return settings->reset || !engine->any_frame || failures != engine->seen_failures ||
+           settings->render.width != engine->last_render.width ||
+           settings->render.height != engine->last_render.height;
+}
+
+static void commit_front(d4r_engine *engine, const d4r_frame_settings *settings, uint64_t id,
+                         uint64_t failures)
+{
+    engine->any_frame = true;
+    engine->front_open = true;
+    engine->last_id = id;
+    engine->index++;
+    engine->last_render = settings->render;
+    engine->last_jitter = settings->jitter;
+    engine->seen_failures = failures;
+    if (!engine->head_cleared) engine->clearing_id = id;
+    engine->head_cleared = true;
+}
+
+d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
+                                   const d4r_frame_images *images, const d4r_frame_settings *settings,
+                                   d4r_frame *frame)
+{
+    d4r_m_frame record;
+    d4r_sizes sizes;
+    d4r_status status;
+    uint64_t id, failures;
+    if (!engine) return D4R_ERROR_ARGUMENT;
+    status = check_front(engine, commands, images, settings, frame);
+    if (status != D4R_OK) return status;
+    d4r_sizes_compute(settings->render, engine->params.output, &sizes);
+    failures = d4r_handoff_failures(engine->handoff);
+    status = d4r_handoff_begin(engine->handoff, sizes.token_grid, &id);
+    if (status != D4R_OK) return status;
+    record = (d4r_m_frame){.images = images,
+                           .settings = *settings,
+                           .previous_jitter = engine->last_jitter,
+                           .reset = needs_reset(engine, settings, failures),
+                           .index = engine->index};
+    if (record.reset) record.previous_jitter = settings->jitter;
+    clear_head(engine, commands);
+    status = d4r_m_stages_record_front(engine->stages, commands, &record);
+    if (status != D4R_OK) {
+        d4r_handoff_rollback(engine->handoff, id);
+        return status;
+    }
+    d4r_shared_record_release(&engine->vk, &engine->shared, commands);
+    commit_front(engine, settings, id, failures);
+    *frame = (d4r_frame){.engine = engine,
+                         .id = id,
+                         .timeline = engine->timeline,
+                         .tokens_ready = d4r_handoff_a(id),
+                         .head_ready = d4r_handoff_b(id)};
+    return D4R_OK;
+}
+
+/* ---- back ---- */
+
+d4r_status d4r_engine_record_back(d4r_engine *engine, VkCommandBuffer commands, const d4r_frame *frame)
+{
+    d4r_status status;
+    if (!engine) return D4R_ERROR_ARGUMENT;
+    if (!commands || !frame || frame->engine != engine)
+        return d4r_fail(&engine->vk.log, D4R_ERROR_ARGUMENT, "d4r_engine_record_back: %s",
+                        !commands ? "commands is NULL"
+                        : !frame  ? "frame is NULL"
+                                  : "the frame is another engine's");
+    if (!engine->front_open || frame->id != engine->last_id)
+        return d4r_fail(&engine->vk.log, D4R_ERROR_STATE,
+                        "d4r_engine_record_back: frame %" PRIu64
+                        " is not the one whose front was recorded last",
+                        frame->id);
+    d4r_shared_record_acquire(&engine->vk, &engine->shared, commands);
+    status = d4r_m_stages_record_back(engine->stages, commands);
+    if (status == D4R_OK) engine->front_open = false;
+    return status;
+}
+
+/* ---- the end of a frame ---- */
+
+d4r_status d4r_network_submit(const d4r_frame *frame)
+{
+    if (!frame || !frame->engine) return D4R_ERROR_ARGUMENT;
+    return d4r_handoff_submit(frame->engine->handoff, frame->id);
+}
+
+d4r_status d4r_frame_discard(const d4r_frame *frame)
+{
+    d4r_engine *engine = frame ? frame->engine : NULL;
+    d4r_status status;
+    if (!engine) return D4R_ERROR_ARGUMENT;
+    status = d4r_handoff_discard(engine->handoff, frame->id);
+    if (status != D4R_OK) return status;
+    if (engine->last_id == frame->id) engine->front_open = false;
+    if (engine->clearing_id == frame->id) engine->head_cleared = false;
+    return D4R_OK;
+}
+
+d4r_status d4r_frame_status(const d4r_frame *frame)
+{
+    if (!frame || !frame->engine) return D4R_ERROR_ARGUMENT;
+    return d4r_handoff_status(frame->engine->handoff, frame->id);
+}
