@@ -1,0 +1,326 @@
+"""Trains preset M from scratch on procedural clips.
+
+Every random choice follows from --seed and the step. A checkpoint restarts all clips and rounds the optimiser's state to
+what it stores, in the run that writes it too: going on and resuming are the same computation.
+"""
+import argparse
+import json
+import math
+import os
+import sys
+import time
+
+import numpy as np
+import torch
+
+import loss as losses
+import native
+import network
+import pipeline
+from clips import Clips
+
+# output size for a square render of 96, and its share of the steps
+GEOMETRIES = [((192, 192), 0.44), ((288, 288), 0.13), ((144, 144), 0.12), ((162, 162), 0.08), ((126, 126), 0.05),
+              ((192, 144), 0.05), ((228, 162), 0.05), ((240, 240), 0.08)]
+BETAS, DECAY, EMA = (0.9, 0.98), 0.02, 0.999
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--out", default="run", help="folder of checkpoint and log")
+    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    p.add_argument("--batch", type=int, default=48)
+    p.add_argument("--frames", type=int, default=8)
+    p.add_argument("--size", type=int, default=96, help="render side of a training crop, a multiple of 32")
+    p.add_argument("--rate", type=float, default=2e-3)
+    p.add_argument("--warmup", type=int, default=150)
+    p.add_argument("--total", type=int, default=20000, help="steps of the whole schedule")
+    p.add_argument("--steps", type=int, default=10 ** 9, help="stop after this many steps in all")
+    p.add_argument("--seconds", type=float, default=1e9, help="stop, with a checkpoint, after this much time in this process")
+    p.add_argument("--save-every", type=float, default=1e9, help="seconds between checkpoints")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--geometries", type=int, default=len(GEOMETRIES), help="use the first N of the output sizes")
+    p.add_argument("--eager", action="store_true", help="no torch.compile, no CUDA graph")
+    p.add_argument("--no-resume", action="store_true")
+    p.add_argument("--profile", action="store_true")
+    return p.parse_args()
+
+
+class Optimiser:
+    """AdamW on flat tensors, gradient clipped against its own running norm, averaged weights; capturable."""
+
+    def __init__(self, parameters, device):
+        self.values = [parameters.matrices, parameters.vectors]
+        self.decay = [DECAY, 0.0]
+        self.m, self.v = [torch.zeros_like(t) for t in self.values], [torch.zeros_like(t) for t in self.values]
+        self.average = [t.clone() for t in self.values]
+        scalar = lambda x: torch.tensor(float(x), device=device)
+        self.step, self.rate, self.norm, self.usual = scalar(0), scalar(0), scalar(0), scalar(0)
+
+    @torch.no_grad()
+    def update(self, gradients):
+        gradients = [torch.nan_to_num(g, 0.0, 0.0, 0.0) for g in gradients]
+        norm = torch.sqrt(sum(g.square().sum() for g in gradients))
+        self.step += 1
+        early = self.step < 20
+        scale = torch.where(early, 0.1 / norm.clamp_min(0.1), (2.0 * self.usual / norm.clamp_min(1e-12)).clamp_max(1.0))
+        self.usual.copy_(torch.where(self.step < 2, norm, 0.98 * self.usual + 0.02 * torch.minimum(norm, torch.where(early, norm, 4 * self.usual))))
+        self.norm.copy_(norm)
+        c1, c2 = 1 - BETAS[0] ** self.step, 1 - BETAS[1] ** self.step
+        blend = torch.minimum(torch.full_like(self.step, EMA), (1 + self.step) / (10 + self.step))
+        for value, m, v, average, g, decay in zip(self.values, self.m, self.v, self.average, gradients, self.decay):
+            g = g * scale
+            m.mul_(BETAS[0]).add_(g, alpha=1 - BETAS[0])
+            v.mul_(BETAS[1]).addcmul_(g, g, value=1 - BETAS[1])
+            value.mul_(1 - self.rate * decay)
+            value.sub_(self.rate * (m / c1) / (torch.sqrt(v / c2) + 1e-8))
+            average.add_((value - average) * (1 - blend))
+
+    def round_state(self):
+        for t in self.m + self.v:
+            t.copy_(t.bfloat16().float())
+
+
+class Track:
+    """One geometry: its clips, histories, static buffers, and the captured step."""
+
+    def __init__(self, run, index, output):
+        a, k = run.args, run.args.size / 96
+        self.run, self.index, self.graph = run, index, None
+        self.geometry = native.Geometry(a.size, a.size, int(output[0] * k), int(output[1] * k))
+        self.state = pipeline.State(self.geometry, a.batch, run.device)
+        self.loss = torch.zeros((), device=run.device)
+        self.data, self.ready = None, None
+
+    def restart(self, step):
+        a = self.run.args
+        self.clips = Clips(self.run.generator, self.geometry, a.batch, a.frames, [a.seed, self.index, step])
+        self.ready = None
+
+    def prepare(self):
+        """Makes the next batch, on the side stream of a GPU."""
+        if not self.run.cuda:
+            self.ready = (self.clips.next(), None)
+            return
+        with torch.cuda.stream(self.run.side):
+            data = self.clips.next()
+            event = torch.cuda.Event()
+            event.record()
+        self.ready = (data, event)
+
+    def take(self):
+        if self.ready is None:
+            self.prepare()
+        data, event = self.ready
+        self.ready = None
+        if event is not None:
+            main = torch.cuda.current_stream()
+            main.wait_event(event)
+            for t in data.values():
+                t.record_stream(main)
+        if self.data is None:
+            self.data = {k: t.clone() for k, t in data.items()}
+        else:
+            for k, t in data.items():
+                self.data[k].copy_(t)
+
+    def forward_backward(self):
+        run, d, g = self.run, self.data, self.geometry
+        flat = [t.detach().requires_grad_() for t in run.optimiser.values]
+        weights = dict(network.Parameters(*flat).named(), **run.tables)
+        predict = lambda f, r: run.predict(f, r, weights)
+        state, total = self.state.detached(True), 0.0
+        # Frame 0 has no previous frame here: its temporal weight is 0, and leaves that need a gradient keep the
+        # compiled functions to one variant.
+        out_before = torch.zeros_like(d["reference"][0]).requires_grad_()
+        for t in range(run.args.frames):
+            motions = (d["a"][t], d["b"][t], d["c"][t])
+            shown, state = pipeline.frame(g, predict, d["color"][t], motions, d["params"][t], state)
+            out, history = native.Downsample.apply(g, shown), native.Downsample.apply(g, state.history)
+            temporal = d["weights"][t, :, 1] * (1.0 if t else 0.0)
+            total = total + run.frame_loss(out, history, d["reference"][t], out_before, d["reference"][max(t - 1, 0)],
+                                           d["weights"][t, :, 0], temporal)
+            out_before = out
+        total = total / run.args.frames
+        gradients = torch.autograd.grad(total, flat)
+        self.state.copy_(state)
+        self.loss.copy_(total.detach())
+        run.optimiser.update(gradients)
+
+    def capture(self):
+        """Warm-up runs change weights: the caller restores them."""
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(2):
+                self.forward_backward()
+        torch.cuda.current_stream().wait_stream(side)
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph, pool=self.run.pool):
+            self.forward_backward()
+        if self.run.pool is None:
+            self.run.pool = self.graph.pool()
+        torch.cuda.synchronize()
+
+    def step(self):
+        self.take()
+        if self.graph is not None:
+            self.graph.replay()
+        else:
+            self.forward_backward()
+
+
+class Run:
+    def __init__(self, args):
+        self.args, self.device = args, torch.device(args.device)
+        self.cuda, self.pool = self.device.type == "cuda", None
+        self.math_type = torch.bfloat16 if self.cuda else torch.float32
+        self.generator = native.Generator(self.device)
+        self.optimiser = Optimiser(network.Parameters.initial(args.seed).to(self.device), self.device)
+        self.tables = network.tables(args.size, args.size, self.device)
+        self.side = torch.cuda.Stream() if self.cuda else None
+        predict = lambda f, r, weights: network.predict(f, r, weights, self.math_type)
+        if self.cuda and not args.eager:
+            self.predict = torch.compile(predict, dynamic=False)
+            self.frame_loss = torch.compile(losses.frame_loss, dynamic=True)
+        else:
+            self.predict, self.frame_loss = predict, losses.frame_loss
+        self.tracks = [Track(self, i, output) for i, (output, _) in enumerate(GEOMETRIES[:args.geometries])]
+        share = np.array([s for _, s in GEOMETRIES[:args.geometries]])
+        self.share = share / share.sum()
+        self.step, self.seconds, self.log = 0, 0.0, []
+
+    # ---- checkpoints ----
+
+    def path(self, name):
+        return os.path.join(self.args.out, name)
+
+    def save(self):
+        o = self.optimiser
+        o.round_state()
+        cpu = lambda ts, kind: [t.to(kind).cpu() for t in ts]
+        data = {"values": cpu(o.values, torch.float32), "average": cpu(o.average, torch.float32),
+                "m": cpu(o.m, torch.bfloat16), "v": cpu(o.v, torch.bfloat16),
+                "scalars": [float(t) for t in (o.step, o.norm, o.usual)], "step": self.step, "seconds": self.seconds,
+                "log": self.log, "args": vars(self.args)}
+        torch.save(data, self.path("checkpoint.tmp"))
+        os.rename(self.path("checkpoint.tmp"), self.path("checkpoint.pt"))
+        with open(self.path("log.json"), "w") as f:
+            json.dump({"args": vars(self.args), "step": self.step, "seconds": self.seconds, "log": self.log}, f)
+        self.restart_clips()
+
+    def load(self):
+        if self.args.no_resume or not os.path.exists(self.path("checkpoint.pt")):
+            return
+        data, o = torch.load(self.path("checkpoint.pt"), map_location="cpu"), self.optimiser
+        for name in ("values", "average", "m", "v"):
+            for t, s in zip(getattr(o, name), data[name]):
+                t.copy_(s.float())
+        for t, s in zip((o.step, o.norm, o.usual), data["scalars"]):
+            t.fill_(s)
+        self.step, self.seconds, self.log = data["step"], data["seconds"], data["log"]
+        print("resumed at step %d" % self.step, flush=True)
+
+    def restart_clips(self):
+        for t in self.tracks:
+            t.restart(self.step)
+
+    # ---- the loop ----
+
+    def choose(self, step):
+        """The track of a step."""
+        return self.tracks[int(np.random.default_rng([self.args.seed, 99, step]).choice(len(self.tracks), p=self.share))]
+
+    def rate(self):
+        a, done = self.args, min(self.step / self.args.total, 1.0)
+        return a.rate * min(1.0, (self.step + 1) / a.warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
+
+    def capture(self):
+        o = self.optimiser
+        tensors = o.values + o.average + o.m + o.v + [o.step, o.norm, o.usual]
+        kept = [t.clone() for t in tensors]
+        o.rate.fill_(1e-6)
+        for t in self.tracks:
+            began = time.time()
+            t.take()
+            t.capture()
+            t.restart(self.step)
+            print("captured %dx%d in %.1f s, loss %.4f, memory %.1f GiB" % (
+                t.geometry.ow, t.geometry.oh, time.time() - began, float(t.loss), torch.cuda.max_memory_reserved() / 2 ** 30), flush=True)
+        if self.args.profile:
+            profile(self)
+        for t, s in zip(tensors, kept):
+            t.copy_(s)
+        torch.cuda.synchronize()
+
+    def train(self, began):
+        a, recent, saved = self.args, [], time.time()
+        start, start_step, current = time.time(), self.step, None
+        while self.step < min(a.steps, a.total) and time.time() - began < a.seconds:
+            track = current or self.choose(self.step)
+            self.optimiser.rate.fill_(self.rate())
+            track.step()
+            recent.append(track.loss.clone())
+            self.step += 1
+            current = self.choose(self.step)
+            if self.step < min(a.steps, a.total):
+                current.prepare()
+            if self.cuda and len(recent) % 8 == 0:
+                torch.cuda.current_stream().synchronize()  # the host runs at most eight steps ahead
+            if self.step % 100 == 0 or self.step == a.steps:
+                now = self.seconds + time.time() - start
+                row = [self.step, round(now, 2), float(torch.stack(recent).mean()), float(self.optimiser.norm), self.rate()]
+                self.log.append(row)
+                print("step %d, %.1f s, loss %.5f, gradient %.3f, rate %.2e" % tuple(row), flush=True)
+                recent = []
+                if not math.isfinite(row[2]):
+                    raise SystemExit("the loss is not finite: stopped without a checkpoint")
+            if time.time() - saved > a.save_every:
+                self.seconds += time.time() - start
+                start = saved = time.time()
+                self.save()
+                current = None
+        if self.cuda:
+            torch.cuda.synchronize()
+        spent = time.time() - start
+        self.seconds += spent
+        print("%d steps in %.1f s: %.2f a second" % (self.step - start_step, spent, (self.step - start_step) / max(spent, 1e-9)), flush=True)
+
+
+def profile(run):
+    """Where a step's time goes: generator alone, graph alone."""
+    for t in run.tracks:
+        t.take()
+        times = []
+        for work in (lambda: (t.prepare(), torch.cuda.synchronize()), lambda: (t.graph.replay(), torch.cuda.synchronize())):
+            work()
+            began = time.time()
+            for _ in range(5):
+                work()
+            times.append((time.time() - began) / 5 * 1e3)
+        began = time.time()
+        for _ in range(5):
+            t.clips.plan()
+        times.append((time.time() - began) / 5 * 1e3)
+        print("%dx%d: generator %.1f ms, step %.1f ms, host plan %.1f ms" % (t.geometry.ow, t.geometry.oh, *times), flush=True)
+
+
+def main():
+    began, args = time.time(), arguments()
+    os.makedirs(args.out, exist_ok=True)
+    run = Run(args)
+    run.load()
+    run.restart_clips()
+    if run.cuda and not args.eager:
+        run.capture()
+    print("set up in %.1f s" % (time.time() - began), flush=True)
+    run.restart_clips()
+    run.train(began)
+    run.save()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
