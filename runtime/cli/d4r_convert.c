@@ -1,0 +1,94 @@
+/* d4r-convert: a frame sequence into the engine capture layout. */
+#include <string.h>
+#include "runtime/cli/capture_write.h"
+
+static const char help_text[] =
+    "Usage: d4r-convert [options] FRAMES OUT\n"
+    "Writes a frame sequence in the capture layout of engine plugins (docs/frames.md): one OpenEXR file a "
+    "channel\n"
+    "and frame, one JSON a sequence; vectors in UV units, previous = current + motion, y down.\n"
+    "\n"
+    "  --motion-type f32|f16     how vectors are stored; default f32 (the layout's own is f16)\n"
+    "  --as-sequence N           number of the sequence that is written; default 0\n"
+    "  --no-references           do not write ground_truth\n"
+    "  -q, --quiet               errors and warnings only\n";
+
+static const char help_end[] =
+    "\nExit codes: 0 done, 2 usage, 5 bad input or an unwritable output, 130 interrupted.\n";
+
+enum { OPTION_TYPE = 1, OPTION_AS, OPTION_NO_REFERENCES, OPTION_HELP, OPTION_VERSION };
+
+static const struct option long_options[] = {{"motion-type", required_argument, NULL, OPTION_TYPE},
+                                             {"as-sequence", required_argument, NULL, OPTION_AS},
+                                             {"no-references", no_argument, NULL, OPTION_NO_REFERENCES},
+                                             {"quiet", no_argument, NULL, 'q'},
+                                             {"help", no_argument, NULL, OPTION_HELP},
+                                             {"version", no_argument, NULL, OPTION_VERSION},
+                                             CLI_SEQUENCE_OPTIONS,
+                                             {NULL, 0, NULL, 0}};
+
+static bool take_option(int option, const char *value, cli_capture_options *options,
+                        cli_sequence_options *input)
+{
+    bool good = true;
+    if (cli_sequence_option(option, value, input, &good)) return good;
+    switch (option) {
+    case OPTION_TYPE:
+        options->motion_half = !strcmp(value, "f16");
+        if (options->motion_half || !strcmp(value, "f32")) return true;
+        return cli_usage_error("--motion-type: '%s' is neither f32 nor f16", value), false;
+    case OPTION_AS:
+        if (cli_parse_uint(value, 0, 9999, &options->sequence)) return true;
+        return cli_usage_error("--as-sequence: '%s' is not a number from 0 to 9999", value), false;
+    case OPTION_NO_REFERENCES:
+        options->references = false;
+        return true;
+    default:
+        cli_set_level(D4R_LOG_WARNING);
+        return true;
+    }
+}
+
+static int convert(const char *frames, const char *out, const cli_sequence_options *input,
+                   const cli_capture_options *options)
+{
+    cli_sequence sequence;
+    cli_folder folder;
+    d4r_status status = cli_sequence_load(frames, input, cli_log(), &sequence);
+    if (status != D4R_OK) return cli_exit_code(status);
+    status = cli_folder_begin(&folder, out, cli_log());
+    if (status == D4R_OK) {
+        status = cli_capture_write(&sequence, options, folder.temporary, cli_log());
+        if (status == D4R_OK && !cli_interrupted()) status = cli_folder_commit(&folder, cli_log());
+        cli_folder_abandon(&folder);
+    }
+    cli_sequence_free(&sequence);
+    return cli_interrupted() ? CLI_INTERRUPTED : cli_exit_code(status);
+}
+
+int main(int count, char **arguments)
+{
+    cli_capture_options options = {.references = true};
+    cli_sequence_options input = cli_sequence_options_default();
+    int option;
+    cli_start("d4r-convert");
+    opterr = 0;
+    while ((option = getopt_long(count, arguments, "q", long_options, NULL)) != -1) {
+        if (option == OPTION_HELP) {
+            fputs(help_text, stdout);
+            fputs(cli_sequence_help, stdout);
+            fputs(help_end, stdout);
+            return CLI_OK;
+        }
+        if (option == OPTION_VERSION) {
+            printf("d4r-convert %s\n", d4r_version_string());
+            return CLI_OK;
+        }
+        if (option == '?')
+            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (!take_option(option, optarg, &options, &input)) return CLI_USAGE;
+    }
+    if (count - optind != 2) return cli_usage_error("FRAMES and OUT are needed");
+    cli_catch_signals();
+    return convert(arguments[optind], arguments[optind + 1], &input, &options);
+}

@@ -1,0 +1,179 @@
+/* d4r-m: upscales a frame sequence with preset M. */
+#include <stdlib.h>
+#include "runtime/cli/check.h"
+#include "runtime/cli/json_read.h"
+#include "runtime/cli/m_run.h"
+
+#define FIRST_COUNTED 4 /* frames before it are left out of the means: history is still filling */
+
+typedef struct quality {
+    size_t count;
+    double psnr, ssim;
+} quality;
+
+static quality mean_quality(const m_results *results)
+{
+    quality mean = {0, 0, 0};
+    for (size_t i = FIRST_COUNTED; i < results->count; i++) {
+        if (!results->frames[i].compared) continue;
+        mean.count++;
+        mean.psnr += results->frames[i].psnr;
+        mean.ssim += results->frames[i].ssim;
+    }
+    if (mean.count) {
+        mean.psnr /= (double)mean.count;
+        mean.ssim /= (double)mean.count;
+    }
+    return mean;
+}
+
+static void print_quality(const m_results *results)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (results->frames[i].compared)
+            printf("frame %zu  PSNR %.2f dB  SSIM %.4f\n", i, results->frames[i].psnr,
+                   results->frames[i].ssim);
+    quality mean = mean_quality(results);
+    if (mean.count)
+        printf("mean of %zu frames from %d on  PSNR %.2f dB  SSIM %.4f\n", mean.count, FIRST_COUNTED,
+               mean.psnr, mean.ssim);
+    fflush(stdout);
+}
+
+static cJSON *frames_json(const m_results *results)
+{
+    cJSON *frames = cJSON_CreateArray();
+    for (size_t i = 0; i < results->count; i++) {
+        const m_frame_result *result = &results->frames[i];
+        cJSON *entry = cJSON_CreateObject();
+        cJSON_AddNumberToObject(entry, "frame", (double)i);
+        cJSON_AddNumberToObject(entry, "milliseconds", 1e3 * result->seconds);
+        cJSON_AddNumberToObject(entry, "not_finite", (double)result->not_finite);
+        if (result->compared) cJSON_AddNumberToObject(entry, "psnr", result->psnr);
+        if (result->compared) cJSON_AddNumberToObject(entry, "ssim", result->ssim);
+        cJSON_AddItemToArray(frames, entry);
+    }
+    return frames;
+}
+
+static d4r_status write_json(const m_options *options, const cli_sequence *sequence, const m_results *results,
+                             const cli_check *check)
+{
+    cJSON *root = cJSON_CreateObject();
+    int output[2] = {(int)sequence->output.width, (int)sequence->output.height};
+    int render[2] = {(int)sequence->max_render.width, (int)sequence->max_render.height};
+    quality mean = mean_quality(results);
+    cJSON_AddStringToObject(root, "tool", "d4r-m");
+    cJSON_AddStringToObject(root, "version", d4r_version_string());
+    cJSON_AddStringToObject(root, "model", options->model);
+    cJSON_AddStringToObject(root, "frames_file", sequence->file);
+    cJSON_AddStringToObject(root, "sequence", sequence->name);
+    cJSON_AddStringToObject(root, "device", results->description);
+    cJSON_AddItemToObject(root, "output", cJSON_CreateIntArray(output, 2));
+    cJSON_AddItemToObject(root, "max_render", cJSON_CreateIntArray(render, 2));
+    cJSON_AddNumberToObject(root, "repeats", options->repeats);
+    cJSON_AddNumberToObject(root, "frames_in_flight", options->frames_in_flight);
+    cJSON_AddNumberToObject(root, "wall_seconds", results->wall_seconds);
+    cJSON_AddNumberToObject(root, "median_frame_milliseconds", 1e3 * results->median_frame_seconds);
+    cJSON *memory = cJSON_AddObjectToObject(root, "memory");
+    cJSON_AddNumberToObject(memory, "device_bytes", (double)results->memory.device_bytes);
+    cJSON_AddNumberToObject(memory, "shared_bytes", (double)results->memory.shared_bytes);
+    cJSON_AddNumberToObject(memory, "staging_bytes", (double)results->memory.staging_bytes);
+    cJSON_AddNumberToObject(memory, "weight_bytes", (double)results->memory.weight_bytes);
+    cJSON_AddNumberToObject(memory, "network_bytes", (double)results->memory.network_bytes);
+    if (mean.count) {
+        cJSON *summary = cJSON_AddObjectToObject(root, "mean");
+        cJSON_AddNumberToObject(summary, "first_frame", FIRST_COUNTED);
+        cJSON_AddNumberToObject(summary, "frames", (double)mean.count);
+        cJSON_AddNumberToObject(summary, "psnr", mean.psnr);
+        cJSON_AddNumberToObject(summary, "ssim", mean.ssim);
+    }
+    cJSON_AddItemToObject(root, "frames", frames_json(results));
+    if (options->profile) cJSON_AddItemToObject(root, "stages", m_profile_json(&results->profile));
+    if (check) cJSON_AddItemToObject(root, "check", cli_check_json(check));
+    return json_save(root, options->json, cli_log());
+}
+
+static d4r_status write_profile(const m_options *options, m_pictures *pictures, const m_results *results)
+{
+    const char *folder = options->profile_folder ? options->profile_folder
+                         : pictures              ? pictures->folder.temporary
+                                                 : "d4r-profile";
+    return m_profile_write(&results->profile, folder);
+}
+
+/* Everything has run: outputs get their names, the pictures last. */
+static d4r_status commit(const m_options *options, const cli_sequence *sequence, m_pictures *pictures,
+                         m_dump *dump, const m_results *results, const cli_check *check)
+{
+    d4r_status status = D4R_OK;
+    if (options->profile) status = write_profile(options, pictures, results);
+    if (status == D4R_OK && dump) status = cli_folder_commit(&dump->folder, cli_log());
+    if (status == D4R_OK && options->json) status = write_json(options, sequence, results, check);
+    if (status == D4R_OK && pictures) status = m_pictures_commit(pictures);
+    return status;
+}
+
+static int finish_code(const m_options *options, d4r_status status)
+{
+    if (cli_interrupted()) {
+        d4r_log_print(cli_log(), D4R_LOG_WARNING, "interrupted; nothing was written");
+        return CLI_INTERRUPTED;
+    }
+    if (status == D4R_OK && options->validate && cli_error_count()) {
+        d4r_log_print(cli_log(), D4R_LOG_WARNING, "the validation layer reported %u message%s",
+                      cli_error_count(), cli_error_count() > 1 ? "s" : "");
+        return CLI_DEVICE;
+    }
+    return cli_exit_code(status);
+}
+
+static int upscale(const m_options *options, const cli_sequence *sequence, const cli_check *check)
+{
+    m_pictures pictures = {0};
+    m_dump dump = {0};
+    m_results results = {0};
+    m_pictures *pictures_used = options->out ? &pictures : NULL;
+    m_dump *dump_used = options->dump ? &dump : NULL;
+    d4r_status status = D4R_OK;
+    if (pictures_used) status = m_pictures_begin(&pictures, options, sequence);
+    if (status == D4R_OK && dump_used) status = m_dump_begin(&dump, options->dump);
+    if (status == D4R_OK) status = m_run(options, sequence, pictures_used, dump_used, &results);
+    if (status == D4R_OK && !cli_interrupted())
+        status = commit(options, sequence, pictures_used, dump_used, &results, check);
+    int code = finish_code(options, status);
+    if (status == D4R_OK && code != CLI_INTERRUPTED) {
+        print_quality(&results);
+        d4r_log_print(cli_log(), D4R_LOG_INFO, "%zu frames, %u run%s, %.2f s; median %.2f ms a frame",
+                      sequence->frame_count, options->repeats, options->repeats > 1 ? "s" : "",
+                      results.wall_seconds, 1e3 * results.median_frame_seconds);
+    }
+    m_pictures_abandon(&pictures);
+    cli_folder_abandon(&dump.folder);
+    m_results_free(&results);
+    return code;
+}
+
+int main(int count, char **arguments)
+{
+    m_options options;
+    cli_sequence sequence;
+    cli_check check;
+    bool done;
+    cli_start("d4r-m");
+    int code = m_options_parse(count, arguments, &options, &done);
+    if (done) return code;
+    cli_catch_signals();
+    d4r_status status = cli_sequence_load(options.frames, &options.sequence, cli_log(), &sequence);
+    if (status != D4R_OK) return cli_exit_code(status);
+    if (options.check) {
+        status = cli_check_run(&sequence, cli_log(), &check);
+        if (status == D4R_OK) cli_check_report(&sequence, &check, cli_log());
+    }
+    if (status != D4R_OK || options.check_only)
+        code = cli_exit_code(status);
+    else
+        code = upscale(&options, &sequence, options.check ? &check : NULL);
+    cli_sequence_free(&sequence);
+    return code;
+}

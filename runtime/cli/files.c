@@ -1,0 +1,193 @@
+/* Reading whole files and writing outputs that are complete or absent. */
+#include "runtime/cli/cli.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool cli_is_directory(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+bool cli_exists(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info);
+}
+
+static d4r_status read_all(int fd, const char *path, size_t size, const d4r_log *log, char *data)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = read(fd, data + done, size - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return d4r_fail(log, D4R_ERROR_IO, "%s: %s", path, strerror(errno));
+        if (got == 0) return d4r_fail(log, D4R_ERROR_IO, "%s: became shorter while it was read", path);
+        done += (size_t)got;
+    }
+    return D4R_OK;
+}
+
+static d4r_status open_regular(const char *path, const char *note, size_t limit, const d4r_log *log, int *fd,
+                               size_t *size)
+{
+    struct stat info;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0) return d4r_fail(log, D4R_ERROR_IO, "%s: %s%s", path, strerror(errno), note);
+    if (fstat(*fd, &info) || !S_ISREG(info.st_mode))
+        return d4r_fail(log, D4R_ERROR_IO, "%s: not a regular file%s", path, note);
+    if ((uint64_t)info.st_size > limit)
+        return d4r_fail(log, D4R_ERROR_INPUT, "%s: %lld bytes, more than the %zu that fit here%s", path,
+                        (long long)info.st_size, limit, note);
+    *size = (size_t)info.st_size;
+    return D4R_OK;
+}
+
+d4r_status cli_read_file(const char *path, const char *what, size_t limit, const d4r_log *log, void **data,
+                         size_t *size)
+{
+    char note[160] = "";
+    int fd = -1;
+    char *bytes = NULL;
+    if (what) snprintf(note, sizeof note, " (%s)", what);
+    *data = NULL;
+    d4r_status status = open_regular(path, note, limit, log, &fd, size);
+    if (status == D4R_OK) {
+        bytes = malloc(*size + 1);
+        if (!bytes) status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory for %zu bytes", path, *size);
+    }
+    if (status == D4R_OK) status = read_all(fd, path, *size, log, bytes);
+    if (fd >= 0) close(fd);
+    if (status != D4R_OK) {
+        free(bytes);
+        return status;
+    }
+    bytes[*size] = 0;
+    *data = bytes;
+    return D4R_OK;
+}
+
+d4r_status cli_write_file(const char *path, const void *data, size_t size, const d4r_log *log)
+{
+    char *temporary = cli_format("%s.tmp-%ld", path, (long)getpid());
+    if (!temporary) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
+    FILE *file = fopen(temporary, "wbe");
+    bool good = file && fwrite(data, 1, size, file) == size;
+    int error = errno;
+    if (file && fclose(file)) good = false, error = errno;
+    if (good && rename(temporary, path)) good = false, error = errno;
+    if (!good) {
+        if (file) unlink(temporary);
+        d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
+    }
+    free(temporary);
+    return good ? D4R_OK : D4R_ERROR_IO;
+}
+
+void cli_remove_tree(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        struct stat info;
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        char *name = cli_format("%s/%s", path, entry->d_name);
+        if (!name) break;
+        if (!lstat(name, &info) && S_ISDIR(info.st_mode))
+            cli_remove_tree(name);
+        else
+            unlink(name);
+        free(name);
+    }
+    if (folder) closedir(folder);
+    rmdir(path);
+}
+
+static char *without_trailing_slashes(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    return strndup(path, length);
+}
+
+d4r_status cli_folder_begin(cli_folder *folder, const char *path, const d4r_log *log)
+{
+    folder->temporary = NULL;
+    folder->path = without_trailing_slashes(path);
+    if (!folder->path) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
+    d4r_status status = D4R_OK;
+    if (!folder->path[0]) {
+        status = d4r_fail(log, D4R_ERROR_IO, "the output folder's name is empty");
+    } else if (cli_exists(folder->path) && !cli_is_directory(folder->path)) {
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: exists and is not a folder", path);
+    } else if (cli_exists(folder->path) && access(folder->path, W_OK | X_OK)) {
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: not writable: %s", path, strerror(errno));
+    } else {
+        folder->temporary = cli_format("%s.tmp-%ld", folder->path, (long)getpid());
+        if (!folder->temporary) {
+            status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
+        } else if (mkdir(folder->temporary, 0777)) {
+            status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be created next to the output folder: %s",
+                              folder->temporary, strerror(errno));
+            free(folder->temporary);
+            folder->temporary = NULL;
+        }
+    }
+    if (status != D4R_OK) cli_folder_abandon(folder);
+    return status;
+}
+
+/* Moves the entries of `from` into the existing folder `to`; folders are merged. */
+static bool merge(const char *from, const char *to)
+{
+    bool good = true;
+    DIR *folder = opendir(from);
+    struct dirent *entry;
+    if (!folder) return false;
+    while (good && (entry = readdir(folder))) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        char *source = cli_format("%s/%s", from, entry->d_name);
+        char *target = cli_format("%s/%s", to, entry->d_name);
+        if (!source || !target)
+            good = false;
+        else if (cli_is_directory(source) && cli_is_directory(target))
+            good = merge(source, target);
+        else
+            good = rename(source, target) == 0;
+        free(source);
+        free(target);
+    }
+    closedir(folder);
+    return good;
+}
+
+d4r_status cli_folder_commit(cli_folder *folder, const d4r_log *log)
+{
+    bool good;
+    if (cli_is_directory(folder->path)) {
+        good = merge(folder->temporary, folder->path);
+        if (good) cli_remove_tree(folder->temporary);
+    } else {
+        good = rename(folder->temporary, folder->path) == 0;
+    }
+    if (!good)
+        return d4r_fail(log, D4R_ERROR_IO, "%s: the finished output cannot be moved here: %s", folder->path,
+                        strerror(errno));
+    free(folder->temporary);
+    folder->temporary = NULL;
+    return D4R_OK;
+}
+
+void cli_folder_abandon(cli_folder *folder)
+{
+    if (folder->temporary) cli_remove_tree(folder->temporary);
+    free(folder->temporary);
+    free(folder->path);
+    folder->temporary = folder->path = NULL;
+}

@@ -1,0 +1,259 @@
+#include "runtime/cli/m_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help_text[] =
+    "Usage: d4r-m [options] MODEL FRAMES OUT|- [REPEATS] [NETWORK]\n"
+    "Upscales a frame sequence with preset M.\n"
+    "\n"
+    "  MODEL    model directory (d4r-model makes one)\n"
+    "  FRAMES   frame sequence, see below\n"
+    "  OUT      output folder; it appears when everything has succeeded. '-': no readback, timing only\n"
+    "  REPEATS  run the sequence this often (default 1); pictures are of the first run, times of all\n"
+    "  NETWORK  as --network\n"
+    "\n"
+    "Device and network:\n"
+    "  --network auto|cpu|vulkan|hip   who computes the network (vulkan and hip are reserved); default auto\n"
+    "  --device INDEX|NAME       Vulkan device by index or by a part of its name (d4r-info lists them)\n"
+    "  --threads N               threads of the CPU network; default all cores\n"
+    "  --frames-in-flight N      1..8, default 3\n"
+    "  --exact-filter            bilinear filtering by four f32 fetches instead of the hardware sampler\n"
+    "  --watchdog MS             bound for one network evaluation\n"
+    "  --validate                with the Khronos validation layer; a message makes the exit code 6\n"
+    "Output:\n"
+    "  OUT/frame-NNNN.bin and OUT/outputs.json, which describes them, are always written unless --no-raw is "
+    "given\n"
+    "  --output-format rgba16f|rgb10a2\n"
+    "  --png  --exr  --npy       also as 8-bit sRGB of v/(1+v), OpenEXR (f16), NumPy\n"
+    "  --no-raw                  no .bin files\n"
+    "  --json FILE               results: settings, quality and time of every frame, memory\n"
+    "  --dump DIR                every stage's inputs and outputs as DIR/FRAME/STAGE.NAME.npy (slow)\n"
+    "  --profile[=DIR], or D4R_PROFILE=1   stage times: DIR/stages.csv (medians) and DIR/trace.json (Chrome\n"
+    "                            trace); DIR is OUT unless given, d4r-profile when OUT is '-'\n"
+    "  -q, --quiet               errors and warnings only\n"
+    "  -v, --verbose             also debug messages\n"
+    "Behaviour:\n"
+    "  --reset-all               every frame is a cut: nothing comes from history\n"
+    "  --check[=only]            before the run, find out by warping whether the conventions fit the frames, "
+    "and\n"
+    "                            warn when they do not; 'only': stop after that\n";
+
+static const char help_end[] =
+    "\n"
+    "When the frames have references, PSNR and SSIM of each frame go to standard output (on sRGB of v/(1+v), "
+    "or on\n"
+    "the values themselves for display-referred colour), and their mean over frames 4 to the last.\n"
+    "\n"
+    "Exit codes: 0 done, 2 usage, 3 no suitable device or a missing feature, 4 bad model, 5 bad input or an\n"
+    "unwritable output, 6 device or network failure, 130 interrupted. Nothing partial is left in any case.\n";
+
+enum {
+    OPTION_NETWORK = 1,
+    OPTION_DEVICE,
+    OPTION_THREADS,
+    OPTION_IN_FLIGHT,
+    OPTION_EXACT,
+    OPTION_WATCHDOG,
+    OPTION_VALIDATE,
+    OPTION_FORMAT,
+    OPTION_PNG,
+    OPTION_EXR,
+    OPTION_NPY,
+    OPTION_NO_RAW,
+    OPTION_JSON,
+    OPTION_DUMP,
+    OPTION_PROFILE,
+    OPTION_RESET_ALL,
+    OPTION_CHECK,
+    OPTION_HELP,
+    OPTION_VERSION
+};
+
+static const struct option long_options[] = {{"network", required_argument, NULL, OPTION_NETWORK},
+                                             {"device", required_argument, NULL, OPTION_DEVICE},
+                                             {"threads", required_argument, NULL, OPTION_THREADS},
+                                             {"frames-in-flight", required_argument, NULL, OPTION_IN_FLIGHT},
+                                             {"exact-filter", no_argument, NULL, OPTION_EXACT},
+                                             {"watchdog", required_argument, NULL, OPTION_WATCHDOG},
+                                             {"validate", no_argument, NULL, OPTION_VALIDATE},
+                                             {"output-format", required_argument, NULL, OPTION_FORMAT},
+                                             {"png", no_argument, NULL, OPTION_PNG},
+                                             {"exr", no_argument, NULL, OPTION_EXR},
+                                             {"npy", no_argument, NULL, OPTION_NPY},
+                                             {"no-raw", no_argument, NULL, OPTION_NO_RAW},
+                                             {"json", required_argument, NULL, OPTION_JSON},
+                                             {"dump", required_argument, NULL, OPTION_DUMP},
+                                             {"profile", optional_argument, NULL, OPTION_PROFILE},
+                                             {"reset-all", no_argument, NULL, OPTION_RESET_ALL},
+                                             {"check", optional_argument, NULL, OPTION_CHECK},
+                                             {"quiet", no_argument, NULL, 'q'},
+                                             {"verbose", no_argument, NULL, 'v'},
+                                             {"help", no_argument, NULL, OPTION_HELP},
+                                             {"version", no_argument, NULL, OPTION_VERSION},
+                                             CLI_SEQUENCE_OPTIONS,
+                                             {NULL, 0, NULL, 0}};
+
+static bool parse_network(const char *name, d4r_network_kind *kind)
+{
+    static const char *const names[] = {"auto", "cpu", "vulkan", "hip"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(name, names[i])) continue;
+        *kind = (d4r_network_kind)i;
+        return true;
+    }
+    cli_usage_error("network '%s' is none of auto, cpu, vulkan, hip", name);
+    return false;
+}
+
+static bool parse_count(const char *option, const char *value, uint32_t low, uint32_t high, uint32_t *target)
+{
+    if (cli_parse_uint(value, low, high, target)) return true;
+    cli_usage_error("%s: '%s' is not a number from %u to %u", option, value, low, high);
+    return false;
+}
+
+static bool parse_format(const char *value, d4r_pixel_format *format)
+{
+    if (!strcmp(value, "rgba16f"))
+        *format = D4R_FORMAT_RGBA16F;
+    else if (!strcmp(value, "rgb10a2"))
+        *format = D4R_FORMAT_RGB10A2;
+    else
+        return cli_usage_error("--output-format: '%s' is neither rgba16f nor rgb10a2", value), false;
+    return true;
+}
+
+static bool parse_check(const char *value, m_options *options)
+{
+    options->check = true;
+    options->check_only = value != NULL;
+    if (!value || !strcmp(value, "only")) return true;
+    cli_usage_error("--check: '%s' is not 'only'", value);
+    return false;
+}
+
+static bool take_network(const char *value, m_options *options)
+{
+    options->network_name = value;
+    return parse_network(value, &options->network);
+}
+
+/* Options without a value; false when it is none of them. */
+static bool take_flag(int option, m_options *options)
+{
+    bool *const flags[] = {[OPTION_EXACT] = &options->exact_filter,
+                           [OPTION_VALIDATE] = &options->validate,
+                           [OPTION_PNG] = &options->png,
+                           [OPTION_EXR] = &options->exr,
+                           [OPTION_NPY] = &options->npy,
+                           [OPTION_NO_RAW] = &options->no_raw,
+                           [OPTION_RESET_ALL] = &options->reset_all};
+    if (option < 0 || (size_t)option >= sizeof flags / sizeof *flags || !flags[option]) return false;
+    return *flags[option] = true;
+}
+
+static bool take_option(int option, const char *value, m_options *options)
+{
+    bool good = true;
+    if (take_flag(option, options) || cli_sequence_option(option, value, &options->sequence, &good))
+        return good;
+    switch (option) {
+    case OPTION_NETWORK:
+        return take_network(value, options);
+    case OPTION_DEVICE:
+        options->device = value;
+        return true;
+    case OPTION_THREADS:
+        return parse_count("--threads", value, 1, 1024, &options->threads);
+    case OPTION_IN_FLIGHT:
+        return parse_count("--frames-in-flight", value, 1, 8, &options->frames_in_flight);
+    case OPTION_WATCHDOG:
+        return parse_count("--watchdog", value, 1, 3600000, &options->watchdog_ms);
+    case OPTION_FORMAT:
+        return parse_format(value, &options->format);
+    case OPTION_JSON:
+        options->json = value;
+        return true;
+    case OPTION_DUMP:
+        options->dump = value;
+        return true;
+    case OPTION_PROFILE:
+        options->profile = true;
+        if (value) options->profile_folder = value;
+        return true;
+    case OPTION_CHECK:
+        return parse_check(value, options);
+    case 'q':
+        cli_set_level(D4R_LOG_WARNING);
+        return true;
+    case 'v':
+        cli_set_level(D4R_LOG_DEBUG);
+        return true;
+    default: /* getopt could not make sense of it */
+        return false;
+    }
+}
+
+static int take_positionals(int count, char **arguments, m_options *options)
+{
+    d4r_network_kind kind;
+    int given = count - optind;
+    if (given < 3) return cli_usage_error("MODEL, FRAMES and OUT are needed");
+    if (given > 5) return cli_usage_error("too many arguments: '%s'", arguments[optind + 5]);
+    options->model = arguments[optind];
+    options->frames = arguments[optind + 1];
+    options->out = strcmp(arguments[optind + 2], "-") ? arguments[optind + 2] : NULL;
+    if (given > 3 && !parse_count("REPEATS", arguments[optind + 3], 1, 1000000, &options->repeats))
+        return CLI_USAGE;
+    if (given > 4) {
+        if (!parse_network(arguments[optind + 4], &kind)) return CLI_USAGE;
+        if (options->network_name && kind != options->network)
+            return cli_usage_error("--network %s and NETWORK %s contradict each other", options->network_name,
+                                   arguments[optind + 4]);
+        options->network_name = arguments[optind + 4];
+        options->network = kind;
+    }
+    return CLI_OK;
+}
+
+static int check_combination(const m_options *options)
+{
+    if (options->network == D4R_NETWORK_VULKAN || options->network == D4R_NETWORK_HIP)
+        return cli_usage_error("the %s network does not exist yet; use cpu or auto", options->network_name);
+    if (!options->out && (options->png || options->exr || options->npy))
+        return cli_usage_error("--png, --exr and --npy need an output folder, not '-'");
+    if (options->no_raw && !options->exr && !options->npy && !options->png)
+        return cli_usage_error("--no-raw leaves nothing to write; add --png, --exr or --npy");
+    return CLI_OK;
+}
+
+int m_options_parse(int count, char **arguments, m_options *options, bool *done)
+{
+    const char *environment = getenv("D4R_PROFILE");
+    int option;
+    *options = (m_options){.repeats = 1, .format = D4R_FORMAT_RGBA16F, .frames_in_flight = 3};
+    options->sequence = cli_sequence_options_default();
+    options->profile = environment && *environment && strcmp(environment, "0") != 0;
+    *done = true;
+    opterr = 0;
+    while ((option = getopt_long(count, arguments, "qv", long_options, NULL)) != -1) {
+        if (option == OPTION_HELP) {
+            fputs(help_text, stdout);
+            fputs(cli_sequence_help, stdout);
+            fputs(help_end, stdout);
+            return CLI_OK;
+        }
+        if (option == OPTION_VERSION) {
+            printf("d4r-m %s\n", d4r_version_string());
+            return CLI_OK;
+        }
+        if (option == '?')
+            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (!take_option(option, optarg, options)) return CLI_USAGE;
+    }
+    int code = take_positionals(count, arguments, options);
+    if (code == CLI_OK) code = check_combination(options);
+    *done = code != CLI_OK;
+    return code;
+}

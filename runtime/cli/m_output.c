@@ -1,0 +1,158 @@
+#include "runtime/cli/m_output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "runtime/cli/json_read.h"
+#include "runtime/cli/picture.h"
+
+/* ---- pictures */
+
+d4r_status m_pictures_begin(m_pictures *pictures, const m_options *options, const cli_sequence *sequence)
+{
+    *pictures = (m_pictures){.options = options, .sequence = sequence};
+    d4r_status status = cli_folder_begin(&pictures->folder, options->out, cli_log());
+    if (status == D4R_OK) pictures->frames = cJSON_CreateArray();
+    return status;
+}
+
+typedef struct picture_item {
+    const void *raw;
+    size_t bytes;
+    const cli_image *image;
+} picture_item;
+
+static d4r_status write_one(m_pictures *pictures, const char *kind, const char *name,
+                            const picture_item *item)
+{
+    char *path = cli_join(pictures->folder.temporary, name);
+    d4r_status status = D4R_ERROR_MEMORY;
+    if (!path) return status;
+    if (!strcmp(kind, "raw")) {
+        status = cli_write_file(path, item->raw, item->bytes, cli_log());
+    } else if (!strcmp(kind, "exr")) {
+        status = cli_exr_write(path, item->image, CLI_COLOR, cli_log());
+    } else if (!strcmp(kind, "npy")) {
+        status = cli_npy_write_image(path, item->image, cli_log());
+    } else {
+        uint8_t *rgb = cli_display_bytes(item->image, pictures->sequence->conventions.ldr);
+        if (rgb) status = cli_png_write(path, item->image->size, rgb, cli_log());
+        free(rgb);
+    }
+    free(path);
+    return status;
+}
+
+d4r_status m_pictures_write(m_pictures *pictures, size_t frame, const void *raw, size_t bytes,
+                            const cli_image *image)
+{
+    const m_options *options = pictures->options;
+    const struct {
+        const char *kind, *suffix;
+        bool wanted;
+    } kinds[] = {{"raw", "bin", !options->no_raw},
+                 {"exr", "exr", options->exr},
+                 {"npy", "npy", options->npy},
+                 {"png", "png", options->png}};
+    picture_item item = {raw, bytes, image};
+    cJSON *entry = cJSON_CreateObject();
+    d4r_status status = D4R_OK;
+    cJSON_AddNumberToObject(entry, "frame", (double)frame);
+    for (int i = 0; status == D4R_OK && i < 4; i++) {
+        char name[48];
+        if (!kinds[i].wanted) continue;
+        snprintf(name, sizeof name, "frame-%04zu.%s", frame, kinds[i].suffix);
+        cJSON_AddStringToObject(entry, kinds[i].kind, name);
+        status = write_one(pictures, kinds[i].kind, name, &item);
+    }
+    cJSON_AddItemToArray(pictures->frames, entry);
+    return status;
+}
+
+/* Files of an earlier run in the same folder that this run does not replace. */
+static void remove_stale(const char *folder)
+{
+    static const char *const kinds[] = {"raw", "exr", "npy", "png"};
+    d4r_log silent = {NULL, NULL, D4R_LOG_ERROR};
+    char *index = cli_join(folder, CLI_PICTURES_INDEX);
+    json_source source = {index ? index : "", &silent};
+    cJSON *root = NULL;
+    const cJSON *item;
+    if (index && cli_exists(index)) json_load(&source, &root);
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "frames"))
+    {
+        for (int i = 0; i < 4; i++) {
+            const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, kinds[i]);
+            if (!cJSON_IsString(name) || strncmp(name->valuestring, "frame-", 6) ||
+                strchr(name->valuestring, '/'))
+                continue;
+            char *path = cli_join(folder, name->valuestring);
+            if (path) unlink(path);
+            free(path);
+        }
+    }
+    cJSON_Delete(root);
+    free(index);
+}
+
+d4r_status m_pictures_commit(m_pictures *pictures)
+{
+    const cli_sequence *sequence = pictures->sequence;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "format", "d4r-outputs");
+    cJSON_AddNumberToObject(root, "version", 1);
+    cJSON_AddStringToObject(root, "tool", "d4r-m");
+    cJSON_AddStringToObject(root, "source", sequence->file);
+    int size[2] = {(int)sequence->output.width, (int)sequence->output.height};
+    cJSON_AddItemToObject(root, "output", cJSON_CreateIntArray(size, 2));
+    cJSON_AddStringToObject(root, "pixel_format",
+                            pictures->options->format == D4R_FORMAT_RGB10A2 ? "RGB10A2" : "RGBA16F");
+    cJSON_AddBoolToObject(root, "hdr", !sequence->conventions.ldr);
+    cJSON_AddItemToObject(root, "frames", pictures->frames);
+    pictures->frames = NULL;
+    char *path = cli_join(pictures->folder.temporary, CLI_PICTURES_INDEX);
+    d4r_status status = path ? json_save(root, path, cli_log()) : D4R_ERROR_MEMORY;
+    free(path);
+    if (status == D4R_OK && cli_is_directory(pictures->folder.path)) remove_stale(pictures->folder.path);
+    if (status == D4R_OK) status = cli_folder_commit(&pictures->folder, cli_log());
+    return status;
+}
+
+void m_pictures_abandon(m_pictures *pictures)
+{
+    cJSON_Delete(pictures->frames);
+    pictures->frames = NULL;
+    cli_folder_abandon(&pictures->folder);
+}
+
+/* ---- dump */
+
+d4r_status m_dump_begin(m_dump *dump, const char *path)
+{
+    *dump = (m_dump){.status = D4R_OK};
+    return cli_folder_begin(&dump->folder, path, cli_log());
+}
+
+void m_dump_item(void *user, uint64_t frame, const d4r_dump_item *item)
+{
+    m_dump *dump = user;
+    if (dump->status != D4R_OK) return;
+    char *folder = cli_format("%s/%04" PRIu64, dump->folder.temporary, frame);
+    char *path = folder ? cli_format("%s/%s.%s.npy", folder, item->stage, item->name) : NULL;
+    if (!path) {
+        dump->status = D4R_ERROR_MEMORY;
+    } else {
+        if ((!dump->any || frame != dump->last_frame) && mkdir(folder, 0777) && errno != EEXIST)
+            dump->status = d4r_fail(cli_log(), D4R_ERROR_IO, "%s: %s", folder, strerror(errno));
+        dump->any = true;
+        dump->last_frame = frame;
+        if (dump->status == D4R_OK)
+            dump->status = cli_npy_write(path, item->dtype, item->dimensions, item->shape, item->data,
+                                         item->size, cli_log());
+    }
+    free(path);
+    free(folder);
+}
