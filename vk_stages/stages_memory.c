@@ -60,8 +60,8 @@ d4r_status d4r_m_stages_create_memory(d4r_m_stages *stages)
     const d4r_size sizes[] = {[RENDER] = stages->desc.max_render,
                               [RECONSTRUCTION] = stages->reconstruction,
                               [HALF] = stages->half_size};
-    const VkImageUsageFlags usage =
-        VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    const VkImageUsageFlags usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
+                                    VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     for (int i = 0; i < D4R_M_IMAGE_COUNT; i++) {
         const d4r_size s = sizes[image_table[i].extent];
         d4r_status status = d4r_vk_image_create(stages->desc.vk, image_table[i].name, image_table[i].format,

@@ -1,0 +1,64 @@
+/* Runs preset M's stages on a test device and compares every surface with the double-precision reference, which is fed
+ * with the GPU's own surfaces stage by stage, frame after frame. */
+#ifndef D4R_TESTS_STAGES_RIG_H
+#define D4R_TESTS_STAGES_RIG_H
+
+#include "tests/stages/ref.h"
+#include "tests/vk_test.h"
+#include "vk_stages/stages.h"
+
+typedef struct rig_params {
+    d4r_size output, max_render;
+    d4r_conventions conventions;
+    VkFormat output_format;
+    bool hardware_filter;
+    bool f32_inputs; /* RGBA32F and RG32F; else RGBA16F and RG16F */
+    uint32_t origin; /* of every rectangle, in images that are larger by twice that and hold NaN around it */
+} rig_params;
+
+/* A frame's input: arrays of the sizes that settings and conventions ask for. */
+typedef struct rig_input {
+    d4r_frame_settings settings;
+    const float *color, *depth, *motion;
+    float exposure_texel;
+    const uint8_t *head; /* NULL: random codes */
+    bool reset;          /* besides settings.reset and the first frame */
+} rig_input;
+
+/* Shares of values within tolerance, worst over the frames; see rig_run. */
+typedef struct rig_result {
+    double motion, tokens, recurrent, gates, mix, covariance, history, half, display, output;
+    double exposure_error; /* relative */
+    bool finite;           /* no NaN or infinity in any surface or the output */
+} rig_result;
+
+typedef struct rig rig;
+
+rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *weights);
+void rig_destroy(rig *r);
+/* Uploads the frame's input, rounded to the image formats. */
+void rig_upload(rig *r, const rig_input *in);
+/* Records the frame that was uploaded (front or back) and advances the frame counter after the back. */
+d4r_status rig_record_front(rig *r, VkCommandBuffer commands);
+d4r_status rig_record_back(rig *r, VkCommandBuffer commands);
+/* Uploads, runs and compares a frame: 2 ulp or 2e-6 for f16, one code for 8 bits, 11-11-10 and RGB10A2, identity for
+ * motion and tokens; with the hardware filter plus the neighbours' difference / 256. */
+void rig_run(rig *r, const rig_input *in, rig_result *result);
+rig_result rig_result_start(void);
+void rig_result_print(const char *name, const rig_result *result);
+
+d4r_m_stages *rig_stages(rig *r);
+/* Image of a resource of the frame recorded last ("history", ...); NULL handle when absent. */
+d4r_m_resource rig_resource(rig *r, const char *name);
+/* Output as stored, output size; owned by the rig. */
+const void *rig_read_output(rig *r);
+void rig_next_frame_reset(rig *r); /* the reference of the next frame expects no history */
+/* The reference reads the histories from the GPU again: after a test wrote to them. */
+void rig_reload_histories(rig *r);
+
+/* Random stage weights (weights.bin) of moderate size. */
+void rig_random_weights(uint64_t seed, uint8_t *weights);
+uint64_t rig_random(uint64_t *state);
+double rig_uniform(uint64_t *state, double low, double high);
+
+#endif
