@@ -33,6 +33,7 @@ typedef struct frame_slot {
     d4r_size grid;
     uint64_t start_ns, end_ns;
     bool promised; /* submitted by the caller, so A will come */
+    bool discarded;
 } frame_slot;
 
 struct d4r_handoff {
@@ -91,19 +92,25 @@ static frame_slot *slot_of(d4r_handoff *h, uint64_t id)
 
 /* ---- resolving: lock held ---- */
 
-/* Signals the B of the last frame below which everything is resolved: exactly once a value, and never out of
- * order. Discarded frames are jumped over. */
-static void signal_resolved(d4r_handoff *h)
+static void signal_value(d4r_handoff *h, uint64_t value)
 {
     VkResult result;
-    uint64_t value;
-    while (h->resolved < h->next_id && slot_of(h, h->resolved)->state == FRAME_RESOLVED) h->resolved++;
-    if (h->resolved == 0) return;
-    value = d4r_handoff_b(h->resolved - 1);
     if (value <= h->signalled || h->abandoned) return;
     h->signalled = value;
     result = d4r_timeline_signal(&h->vk, h->timeline, value);
     if (result != VK_SUCCESS) d4r_vk_fail(&h->vk, result, "vkSignalSemaphore (head ready)");
+}
+
+/* Signals the B of every frame below which everything is resolved: exactly once each, and in order. Nobody waits for a
+ * discarded frame's B: the host may signal it only while no later A can come from the device, that is, when no later
+ * frame is outstanding; otherwise that frame's values move the timeline past it. */
+static void signal_resolved(d4r_handoff *h)
+{
+    while (h->resolved < h->next_id && slot_of(h, h->resolved)->state == FRAME_RESOLVED) {
+        uint64_t id = h->resolved++;
+        if (!slot_of(h, id)->discarded) signal_value(h, d4r_handoff_b(id));
+    }
+    if (h->resolved > 0 && h->resolved == h->next_id) signal_value(h, d4r_handoff_b(h->resolved - 1));
 }
 
 static void resolve(d4r_handoff *h, uint64_t id, d4r_status status)
@@ -150,7 +157,8 @@ static d4r_status wait_tokens(d4r_handoff *h, uint64_t id)
         give_up = h->closing &&
                   now_ns() >= (slot_of(h, id)->promised ? h->submitted_deadline : h->recorded_deadline);
         give_up = give_up || h->abandoned;
-        if (give_up) h->unreached = true;
+        /* What was never submitted will not hold up the device. */
+        if (give_up && slot_of(h, id)->promised) h->unreached = true;
         pthread_mutex_unlock(&h->lock);
         if (give_up) return D4R_ERROR_STATE;
     }
@@ -507,10 +515,9 @@ d4r_status d4r_handoff_discard(d4r_handoff *h, uint64_t id)
                           id);
         slot->state = FRAME_RESOLVED;
         slot->status = D4R_ERROR_STATE;
+        slot->discarded = true;
         h->failures++;
-        /* Nobody waits for this B. The host may signal it only while no later A can come from the device:
-         * with a later frame recorded, that frame's values move the timeline past this one. */
-        if (h->next_id == id + 1) signal_resolved(h);
+        signal_resolved(h);
         pthread_cond_broadcast(&h->changed);
     }
     pthread_mutex_unlock(&h->lock);

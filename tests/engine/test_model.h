@@ -1,0 +1,15 @@
+/* A model made in memory: the neutral one with seeded random weights in the network and small ones around it, so that
+ * every byte of the output depends on every part of the pipeline. */
+#ifndef D4R_TESTS_ENGINE_TEST_MODEL_H
+#define D4R_TESTS_ENGINE_TEST_MODEL_H
+
+#include "models/format/model.h"
+
+/* NULL when memory is exhausted. */
+d4r_model *test_model_create(uint32_t seed);
+void test_model_destroy(d4r_model *model);
+
+/* The test's random numbers: reproducible, [0, 1). */
+float test_random(uint32_t *state);
+
+#endif
