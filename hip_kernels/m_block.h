@@ -23,57 +23,64 @@ TILE_FN void m_norm(const tile_group *g, const tile_f32 *x, tile_fp8 *n, const i
     for (int k = 0; k < nt; k++) tile_round_scaled_small(g, &n[k], &x[k], &scale);
 }
 
-/* One head: o = fp8((fp8(256 p) v) / sum(256 p)) from the window's q, k and v. */
-TILE_FN void m_head(const tile_group *g, const tile_fp8 *q, const tile_fp8 *k, const tile_fp8_t *v,
-                    const unsigned char *rel_bias, tile_fp8 *o)
+/* p = fp8(256 softmax numerator) of one head, and the reciprocal of its sum, from the window's q and k. */
+TILE_FN void m_softmax(const tile_group *g, const tile_fp8 *q, const tile_fp8 *k,
+                       const unsigned char *rel_bias, tile_fp8 *p, tile_row *scale)
 {
     tile_f32 s;
-    tile_row top, sum;
-    tile_fp8 p;
+    tile_row top;
     tile_scores(g, &s, k, q);
     tile_rel_bias_mask(g, &s, rel_bias);
     tile_row_max(g, &top, &s);
     tile_exp2_256(g, &s, &top);
-    tile_row_sum(g, &sum, &s);
-    tile_row_reciprocal(g, &sum);
-    tile_round_positive(g, &p, &s);
-    TILE_UNROLL
-    for (int m = 0; m < 2; m++) {
-        tile_f32 a;
-        tile_values(g, &a, &v[m], &p);
-        tile_round_scaled(g, &o[m], &a, &sum);
-    }
+    tile_row_sum(g, scale, &s);
+    tile_row_reciprocal(g, scale);
+    tile_round_positive(g, p, &s);
 }
 
-/* x += Wo attention(n) + bo, one head of 32 channels at a time. */
+/* d = fp8(W n + b), row tile m. */
+TILE_FN void m_project(const tile_group *g, const tile_matrix *w, const unsigned char *bias, const int m,
+                       const tile_fp8 *n, const int nt, tile_fp8 *d)
+{
+    tile_f32 a;
+    tile_bias(g, &a, bias, m);
+    tile_mul(g, &a, w, m, 0, n, nt);
+    tile_round(g, d, &a);
+}
+
+/* x += Wo attention(n) + bo, one head of 32 channels at a time; the values come last, so that few tiles are
+ * alive. */
 TILE_FN void m_attention(const tile_group *g, const d4r_m_args *a, const int block, const tile_fp8 *n,
                          tile_f32 *x, const int nt)
 {
     const int c = 16 * nt;
     const tile_matrix qkv = tile_matrix_at(g, a, block + D4R_M_BLOCK_QKV(c), nt);
     const tile_matrix proj = tile_matrix_at(g, a, block + D4R_M_BLOCK_PROJ(c), nt);
-    const unsigned char *bias = a->weights + block + D4R_M_BLOCK_QKV_BIAS(c);
+    const unsigned char *bias = tile_vector_at(g, a, block + D4R_M_BLOCK_QKV_BIAS(c));
     TILE_UNROLL
-    for (int m = 0; m < nt; m++) tile_add_bias(g, &x[m], a->weights + block + D4R_M_BLOCK_PROJ_BIAS(c), m);
+    for (int m = 0; m < nt; m++)
+        tile_add_bias(g, &x[m], tile_vector_at(g, a, block + D4R_M_BLOCK_PROJ_BIAS(c)), m);
     TILE_ROLL
     for (int h = 0; h < nt / 2; h++) {
-        tile_fp8 q[2], k[2], o[2];
-        tile_fp8_t v[2];
+        tile_fp8 q[2], k[2], o[2], p;
+        tile_row scale;
         TILE_UNROLL
         for (int m = 0; m < 2; m++) {
-            tile_f32 aq, ak;
-            tile_f32_t av;
-            tile_bias(g, &aq, bias, 2 * h + m);
-            tile_mul(g, &aq, &qkv, 2 * h + m, 0, n, nt);
-            tile_round(g, &q[m], &aq);
-            tile_bias(g, &ak, bias, nt + 2 * h + m);
-            tile_mul(g, &ak, &qkv, nt + 2 * h + m, 0, n, nt);
-            tile_round(g, &k[m], &ak);
-            tile_bias_t(g, &av, bias, 2 * nt + 2 * h + m);
-            tile_mul_t(g, &av, &qkv, 2 * nt + 2 * h + m, 0, n, nt);
-            tile_round_t(g, &v[m], &av);
+            m_project(g, &qkv, bias, 2 * h + m, n, nt, &q[m]);
+            m_project(g, &qkv, bias, nt + 2 * h + m, n, nt, &k[m]);
         }
-        m_head(g, q, k, v, a->weights + block + D4R_M_BLOCK_REL_BIAS(c) + 1024 * h, o);
+        m_softmax(g, q, k, tile_vector_at(g, a, block + D4R_M_BLOCK_REL_BIAS(c)) + 1024 * h, &p, &scale);
+        TILE_UNROLL
+        for (int m = 0; m < 2; m++) {
+            tile_f32_t b;
+            tile_fp8_t v;
+            tile_f32 y;
+            tile_bias_t(g, &b, bias, 2 * nt + 2 * h + m);
+            tile_mul_t(g, &b, &qkv, 2 * nt + 2 * h + m, 0, n, nt);
+            tile_round_t(g, &v, &b);
+            tile_values(g, &y, &v, &p);
+            tile_round_scaled(g, &o[m], &y, &scale);
+        }
         TILE_UNROLL
         for (int m = 0; m < nt; m++) tile_mul(g, &x[m], &proj, m, 2 * h, o, 2);
     }
@@ -87,14 +94,15 @@ TILE_FN void m_mlp(const tile_group *g, const d4r_m_args *a, const int block, co
     const tile_matrix w1 = tile_matrix_at(g, a, block + D4R_M_BLOCK_MLP1(c), nt);
     const tile_matrix w2 = tile_matrix_at(g, a, block + D4R_M_BLOCK_MLP2(c), 2 * nt);
     TILE_UNROLL
-    for (int m = 0; m < nt; m++) tile_add_bias(g, &x[m], a->weights + block + D4R_M_BLOCK_MLP2_BIAS(c), m);
+    for (int m = 0; m < nt; m++)
+        tile_add_bias(g, &x[m], tile_vector_at(g, a, block + D4R_M_BLOCK_MLP2_BIAS(c)), m);
     TILE_ROLL
     for (int j = 0; j < nt; j++) {
         tile_fp8 u[2];
         TILE_UNROLL
         for (int m = 0; m < 2; m++) {
             tile_f32 y;
-            tile_bias(g, &y, a->weights + block + D4R_M_BLOCK_MLP1_BIAS(c), 2 * j + m);
+            tile_bias(g, &y, tile_vector_at(g, a, block + D4R_M_BLOCK_MLP1_BIAS(c)), 2 * j + m);
             tile_mul(g, &y, &w1, 2 * j + m, 0, n, nt);
             tile_act(g, &y);
             tile_round(g, &u[m], &y);
@@ -126,7 +134,8 @@ TILE_FN void m_merge(const tile_group *g, const d4r_m_args *a, tile_f32 *x, cons
 {
     const tile_matrix w = tile_matrix_at(g, a, 0, 4 * nt_in);
     TILE_UNROLL
-    for (int m = 0; m < nt; m++) tile_bias(g, &x[m], a->weights + D4R_M_LINEAR_BIAS(16 * nt, 64 * nt_in), m);
+    for (int m = 0; m < nt; m++)
+        tile_bias(g, &x[m], tile_vector_at(g, a, D4R_M_LINEAR_BIAS(16 * nt, 64 * nt_in)), m);
     TILE_ROLL
     for (int q = 0; q < 4; q++) {
         tile_fp8 f[M_MAX_TILES];
@@ -150,7 +159,7 @@ TILE_FN void m_expand(const tile_group *g, const d4r_m_args *a, const int part, 
                       const int nt, const int nt_out)
 {
     const tile_matrix w = tile_matrix_at(g, a, part, nt);
-    const unsigned char *bias = a->weights + part + D4R_M_LINEAR_BIAS(64 * nt_out, 16 * nt);
+    const unsigned char *bias = tile_vector_at(g, a, part + D4R_M_LINEAR_BIAS(64 * nt_out, 16 * nt));
     tile_fp8 b[M_MAX_TILES];
     TILE_UNROLL
     for (int k = 0; k < nt; k++) tile_round(g, &b[k], &x[k]);

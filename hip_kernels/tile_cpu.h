@@ -27,8 +27,9 @@
 
 #if defined(__AVX512F__)
 #define TILE_VECTOR 16 /* f32 lanes of a vector register */
-#define TILE_ROWS 8 /* accumulator block: TILE_ROWS x 2 vectors must fit the registers and hide the latency \
-                     */
+#define TILE_ROWS \
+    8 /* accumulator block: TILE_ROWS x 2 vectors must fit the registers and hide the latency \
+       */
 #elif defined(__AVX__)
 #define TILE_VECTOR 8
 #define TILE_ROWS 4
@@ -385,6 +386,13 @@ TILE_FN tile_matrix tile_matrix_at(const tile_group *g, const d4r_m_args *a, int
 {
     (void)g;
     return (tile_matrix){a->panels + (size_t)offset * TILE_PANEL_SCALE, in_tiles};
+}
+
+/* Where the f32 vector at an offset of the layer's weights is. */
+TILE_FN const unsigned char *tile_vector_at(const tile_group *g, const d4r_m_args *a, int offset)
+{
+    (void)g;
+    return a->weights + offset;
 }
 
 #if TILE_BF16

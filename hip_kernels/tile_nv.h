@@ -274,6 +274,11 @@ TILE_FN tile_matrix tile_matrix_at(const tile_group *g, const d4r_m_args *a, int
     matrix.in_tiles = in_tiles;
     return matrix;
 }
+TILE_FN const unsigned char *tile_vector_at(const tile_group *g, const d4r_m_args *a, int offset)
+{
+    (void)g;
+    return a->weights + offset;
+}
 TILE_FN void tile_mul(const tile_group *g, tile_f32 *acc, const tile_matrix *w, int m, int k0,
                       const tile_fp8 *x, int tiles)
 {
