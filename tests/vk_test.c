@@ -232,19 +232,28 @@ VkCommandBuffer vk_test_begin(vk_test *t)
     return commands;
 }
 
-void vk_test_submit(vk_test *t, VkCommandBuffer commands)
+void vk_test_submit_all(vk_test *t, VkCommandBuffer *commands, uint32_t count)
 {
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    const VkSubmitInfo submit = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
     VkFence fence;
-    check(t->vk.fn.vkEndCommandBuffer(commands) == VK_SUCCESS, "vkEndCommandBuffer failed");
     check(t->vk.fn.vkCreateFence(t->device, &fence_info, NULL, &fence) == VK_SUCCESS, "no fence");
-    check(t->vk.fn.vkQueueSubmit(t->queue, 1, &submit, fence) == VK_SUCCESS, "vkQueueSubmit failed");
+    for (uint32_t i = 0; i < count; i++) {
+        const VkSubmitInfo submit = {
+            .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands[i]};
+        check(t->vk.fn.vkEndCommandBuffer(commands[i]) == VK_SUCCESS, "vkEndCommandBuffer failed");
+        check(t->vk.fn.vkQueueSubmit(t->queue, 1, &submit, i + 1 == count ? fence : VK_NULL_HANDLE) ==
+                  VK_SUCCESS,
+              "vkQueueSubmit failed");
+    }
     check(t->vk.fn.vkWaitForFences(t->device, 1, &fence, VK_TRUE, 60000000000ull) == VK_SUCCESS,
           "the device did not finish in 60 s");
     t->vk.fn.vkDestroyFence(t->device, fence, NULL);
-    t->vk.fn.vkFreeCommandBuffers(t->device, t->pool, 1, &commands);
+    t->vk.fn.vkFreeCommandBuffers(t->device, t->pool, count, commands);
+}
+
+void vk_test_submit(vk_test *t, VkCommandBuffer commands)
+{
+    vk_test_submit_all(t, &commands, 1);
 }
 
 /* ---- data */

@@ -31,6 +31,8 @@ void vk_test_destroy(vk_test *t);
 /* A command buffer in recording state; submit ends it, waits for it and frees it. */
 VkCommandBuffer vk_test_begin(vk_test *t);
 void vk_test_submit(vk_test *t, VkCommandBuffer commands);
+/* The same for several, each in a submission of its own, without waits in between. */
+void vk_test_submit_all(vk_test *t, VkCommandBuffer *commands, uint32_t count);
 
 /* Creates an image with the content (tightly packed, `bytes` a pixel) in layout GENERAL; data NULL:
  * undefined. */

@@ -26,14 +26,18 @@ static void recurrent_of(const ref_frame *f, const double *v, int x, int y, cons
     }
 }
 
-static void values_of_pixel(const uint8_t *head, const uint8_t *weights, int q, double v[17])
-{
+typedef struct matrix {
+    double weight[68][64];
     float bias[68];
-    memcpy(bias, weights + 64 * 128 + 68 * 64 + 64 * 4, sizeof bias);
+} matrix;
+
+static void values_of_pixel(const uint8_t *head, const matrix *m, int q, double v[17])
+{
+    double x[64];
+    for (int k = 0; k < 64; k++) x[k] = ref_fp8_value(head[k]);
     for (int j = 0; j < 17; j++) {
-        const uint8_t *row = weights + 64 * 128 + (17 * q + j) * 64;
-        double sum = bias[17 * q + j];
-        for (int k = 0; k < 64; k++) sum += ref_fp8_value(row[k]) * ref_fp8_value(head[k]);
+        double sum = m->bias[17 * q + j];
+        for (int k = 0; k < 64; k++) sum += m->weight[17 * q + j][k] * x[k];
         v[j] = ref_fp8_value(ref_fp8_nearest(sum));
     }
 }
@@ -56,11 +60,14 @@ static void surfaces_of_pixel(const double v[17], double *gates, double *mix, do
 void ref_expansion(const ref_frame *f, const uint8_t *head, const uint8_t *weights, const ref_image *mv_a,
                    const ref_image *recurrent_previous, ref_expanded *out)
 {
+    static matrix m;
+    for (int i = 0; i < 68 * 64; i++) m.weight[i / 64][i % 64] = ref_fp8_value(weights[64 * 128 + i]);
+    memcpy(m.bias, weights + 64 * 128 + 68 * 64 + 64 * 4, sizeof m.bias);
     for (int y = 0; y < (int)f->sizes.render.height; y++) {
         for (int x = 0; x < (int)f->sizes.render.width; x++) {
             const size_t token = (size_t)(y / 2) * f->sizes.token_grid.width + x / 2;
             double v[17];
-            values_of_pixel(head + token * 64, weights, y % 2 * 2 + x % 2, v);
+            values_of_pixel(head + token * 64, &m, y % 2 * 2 + x % 2, v);
             recurrent_of(f, v, x, y, ref_at(mv_a, x, y), recurrent_previous, ref_at(&out->recurrent, x, y),
                          ref_at(&out->recurrent_slack, x, y));
             surfaces_of_pixel(v, ref_at(&out->gates, x, y), ref_at(&out->mix, x, y),

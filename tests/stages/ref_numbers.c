@@ -97,12 +97,21 @@ uint16_t ref_half_bits(float value)
     return sign | (uint16_t)(((exponent + 14) << 10) + mantissa - 1024);
 }
 
-double ref_fp8_value(uint8_t code)
+static double fp8_by_definition(int code)
 {
     const int exponent = code >> 3 & 15, mantissa = code & 7;
     if ((code & 127) == 127) return 0;
     const double v = exponent == 0 ? ldexp(mantissa, -9) : ldexp(8 + mantissa, exponent - 10);
     return code & 128 ? -v : v;
+}
+
+double ref_fp8_value(uint8_t code)
+{
+    static double table[256];
+    static bool ready;
+    for (int i = 0; i < 256 && !ready; i++) table[i] = fp8_by_definition(i);
+    ready = true;
+    return table[code];
 }
 
 /* Largest code whose value does not exceed a >= 0. */

@@ -164,6 +164,11 @@ void rig_destroy(rig *r)
     free(r);
 }
 
+VkImageView rig_color_view(rig *r)
+{
+    return r->color.view;
+}
+
 d4r_m_stages *rig_stages(rig *r)
 {
     return r->stages;
@@ -208,6 +213,28 @@ static const uint8_t *head_of(rig *r, const rig_input *in, size_t bytes)
     return r->head_codes;
 }
 
+static void next_frame(rig *r, const d4r_frame_settings *settings, bool reset)
+{
+    reset = reset || settings->reset || r->first;
+    r->frame.images = &r->images;
+    r->frame.settings = *settings;
+    r->frame.reset = reset;
+    r->frame.previous_jitter = reset ? settings->jitter : r->last_jitter;
+    r->first = false;
+    r->last_jitter = settings->jitter;
+}
+
+void rig_repeat_with(rig *r, const d4r_frame_settings *settings)
+{
+    next_frame(r, settings, false);
+}
+
+void rig_repeat(rig *r)
+{
+    const d4r_frame_settings settings = r->frame.settings;
+    next_frame(r, &settings, false);
+}
+
 void rig_upload(rig *r, const rig_input *in)
 {
     const bool half = !r->params.f32_inputs;
@@ -217,18 +244,12 @@ void rig_upload(rig *r, const rig_input *in)
                  r->stored_motion);
     upload_plane(r, &r->depth, render, 1, false, in->depth, NULL);
     upload_plane(r, &r->exposure, (d4r_size){1, 1}, 1, false, &in->exposure_texel, NULL);
-    const bool reset = in->reset || in->settings.reset || r->first;
-    r->frame.images = &r->images;
-    r->frame.settings = in->settings;
-    r->frame.reset = reset;
-    r->frame.previous_jitter = reset ? in->settings.jitter : r->last_jitter;
-    r->first = false;
-    r->last_jitter = in->settings.jitter;
+    next_frame(r, &in->settings, in->reset);
     ref_frame *f = &r->reference;
     ref_sizes(f, render, o);
     f->settings = in->settings;
     f->previous_jitter = r->frame.previous_jitter;
-    f->reset = reset;
+    f->reset = r->frame.reset;
     f->index = (uint32_t)r->frame.index;
     f->color = r->stored_color;
     f->motion = r->stored_motion;
@@ -249,11 +270,6 @@ d4r_status rig_record_back(rig *r, VkCommandBuffer commands)
     d4r_status status = d4r_m_stages_record_back(r->stages, commands);
     r->frame.index++;
     return status;
-}
-
-void rig_next_frame_reset(rig *r)
-{
-    r->first = true;
 }
 
 /* ---- surfaces */

@@ -38,6 +38,9 @@ rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *weights);
 void rig_destroy(rig *r);
 /* Uploads the frame's input, rounded to the image formats. */
 void rig_upload(rig *r, const rig_input *in);
+/* The images keep their content for another frame, with the same or with other settings; nothing is uploaded. */
+void rig_repeat(rig *r);
+void rig_repeat_with(rig *r, const d4r_frame_settings *settings);
 /* Records the frame that was uploaded (front or back) and advances the frame counter after the back. */
 d4r_status rig_record_front(rig *r, VkCommandBuffer commands);
 d4r_status rig_record_back(rig *r, VkCommandBuffer commands);
@@ -48,11 +51,11 @@ rig_result rig_result_start(void);
 void rig_result_print(const char *name, const rig_result *result);
 
 d4r_m_stages *rig_stages(rig *r);
+VkImageView rig_color_view(rig *r);
 /* Image of a resource of the frame recorded last ("history", ...); NULL handle when absent. */
 d4r_m_resource rig_resource(rig *r, const char *name);
 /* Output as stored, output size; owned by the rig. */
 const void *rig_read_output(rig *r);
-void rig_next_frame_reset(rig *r); /* the reference of the next frame expects no history */
 /* The reference reads the histories from the GPU again: after a test wrote to them. */
 void rig_reload_histories(rig *r);
 
