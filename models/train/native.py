@@ -21,6 +21,7 @@ SOURCES = {
     "generator": ["generator/generator.cu", "generator/build.h", "generator/scene.h", "generator/texture.h",
                   "generator/trace.h", "generator/vec.h"],
     "stages": ["native/stages.cu", "native/stages.h"],
+    "attention": ["native/attention.cu"],
 }
 _libraries = {}
 
@@ -181,6 +182,39 @@ class Downsample(torch.autograd.Function):
         check(stage_library(grad).stage_downsample_backward(grad.shape[0] * grad.shape[1], g.rw, g.rh, g.ow, g.oh, pointer(grad),
                                                             pointer(out), stream_of(grad.device)), "stage_downsample_backward")
         return None, out
+
+
+class AttentionDims(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_int) for n in ("batch", "h", "w", "heads", "shift", "exact")]
+
+
+class Attention(torch.autograd.Function):
+    """qkv [B,h,w,3C], bias [heads,16,16] (query, key) -> [B,h,w,C]. bfloat16 on a GPU, float or double on the CPU."""
+
+    @staticmethod
+    def call(name, qkv, bias, heads, shift, exact, *more):
+        kind = "cuda" if qkv.is_cuda else "double" if qkv.dtype == torch.float64 else "float"
+        assert qkv.dtype == torch.bfloat16 if qkv.is_cuda else qkv.dtype == bias.dtype
+        dims = AttentionDims(qkv.shape[0], qkv.shape[1], qkv.shape[2], heads, shift, int(exact))
+        check(getattr(library("attention", kind), name)(ctypes.byref(dims), pointer(qkv), pointer(bias), *[pointer(t) for t in more],
+                                                        stream_of(qkv.device)), name)
+
+    @staticmethod
+    def forward(ctx, qkv, bias, shift, exact):
+        qkv, bias = qkv.detach().contiguous(), bias.detach().contiguous()
+        heads = bias.shape[0]
+        out = qkv.new_empty(*qkv.shape[:3], qkv.shape[3] // 3)
+        Attention.call("attention_forward", qkv, bias, heads, shift, exact, out)
+        ctx.save_for_backward(qkv, bias)
+        ctx.options = (heads, shift, exact)
+        return out
+
+    @staticmethod
+    def backward(ctx, grad):
+        qkv, bias = ctx.saved_tensors
+        g_qkv, g_bias = torch.empty_like(qkv), torch.zeros_like(bias)
+        Attention.call("attention_backward", qkv, bias, *ctx.options, grad.contiguous(), g_qkv, g_bias)
+        return g_qkv, g_bias, None, None
 
 
 # ---- generator ----

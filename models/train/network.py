@@ -8,6 +8,8 @@ import math
 import torch
 import torch.nn.functional as F
 
+import native
+
 CHANNELS, HEAD, MIDDLE, VALUES, FEATURES = (64, 96, 128), 32, 6, 17, 20
 TOKEN_CLAMP = 2 * math.pi
 HAS_FP8 = hasattr(torch, "float8_e4m3fn")
@@ -108,31 +110,13 @@ def relative_index():
     return (7 * d[..., 0] + d[..., 1]).reshape(-1)
 
 
-def window_mask(rows, columns):
-    """0 for keys inside the grid, -inf outside, of the windows that start at -2: [windows, 1, 1, 16]"""
-    def inside(n):
-        i = torch.arange(-2, n + 2)
-        return ((i >= 0) & (i < n)).view(-1, 4)
-
-    both = inside(rows)[:, None, :, None] & inside(columns)[None, :, None, :]
-    return torch.zeros(both.shape).masked_fill(~both, float("-inf")).reshape(-1, 1, 1, 16)
+def linear(x, weight, bias):
+    """float32 accumulation is the product's own; the bias is added in float32."""
+    return F.linear(x, weight).float() + bias
 
 
-def tables(w, h, device):
-    """Constants of a render size, to be merged into the named parameters."""
-    rows, columns = -(-h // 32) * 16, -(-w // 32) * 16
-    out = {"relative_index": relative_index()}
-    out.update({"mask%d" % c: window_mask(rows >> level, columns >> level) for level, c in enumerate(CHANNELS)})
-    return {k: t.to(device) for k, t in out.items()}
-
-
-def linear(x, p, name):
-    return F.linear(x, p[name].to(x.dtype), p[name + ".bias"].to(x.dtype))
-
-
-def normalised(x):
-    v = x.float()
-    return fp8((v * torch.rsqrt(v.square().mean(-1, keepdim=True) + 1e-5)).to(x.dtype))
+def normalised(v, kind):
+    return fp8(v * torch.rsqrt(v.square().mean(-1, keepdim=True) + 1e-5)).to(kind)
 
 
 def activation(y):
@@ -140,62 +124,109 @@ def activation(y):
     return y * (0.5 + c * (0.412 - 0.081 * c.abs()))
 
 
-def to_windows(x, shift):
-    b, h, w, c = x.shape
-    if shift:
-        x, h, w = F.pad(x, (0, 0, shift, shift, shift, shift)), h + 2 * shift, w + 2 * shift
-    return x.view(b, h // 4, 4, w // 4, 4, c).permute(0, 1, 3, 2, 4, 5).reshape(-1, 16, c)
+def before_attention(x, weight, bias):
+    return fp8(linear(normalised(x.float(), x.dtype), weight, bias)).to(x.dtype)
 
 
-def from_windows(x, b, h, w, shift):
-    c = x.shape[-1]
-    ph, pw = h + 2 * shift, w + 2 * shift
-    x = x.view(b, ph // 4, pw // 4, 4, 4, c).permute(0, 1, 3, 2, 4, 5).reshape(b, ph, pw, c)
-    return x[:, shift:shift + h, shift:shift + w] if shift else x
+def after_attention(x, o, proj, proj_bias, mlp1, mlp1_bias, mlp2, mlp2_bias):
+    y = x.float() + linear(o, proj, proj_bias)
+    u = fp8(activation(linear(normalised(y, x.dtype), mlp1, mlp1_bias))).to(x.dtype)
+    return fp8(y + linear(u, mlp2, mlp2_bias)).to(x.dtype)
 
 
-def attention(n, p, name, shift):
-    b, h, w, c = n.shape
-    heads = c // HEAD
-    qkv = fp8(linear(to_windows(n, shift), p, name + ".qkv")).view(-1, 16, 3, heads, HEAD).permute(2, 0, 3, 1, 4)
-    q, k, v = qkv[0], qkv[1], qkv[2]
-    bias = p[name + ".rel_bias"].index_select(1, p["relative_index"]).view(heads, 16, 16)
-    s = (q @ k.transpose(-1, -2)).float() * HEAD ** -0.5 + bias
-    if shift:
-        s = (s.view(b, -1, heads, 16, 16) + p["mask%d" % c]).view(-1, heads, 16, 16)
+def embed(features, weight, bias):
+    return fp8(linear(merged(features), weight, bias).clamp(-TOKEN_CLAMP, TOKEN_CLAMP)).to(features.dtype)
+
+
+def merge(x, weight, bias):
+    return fp8(linear(merged(x), weight, bias)).to(x.dtype)
+
+
+def expand(x, skip, weight, bias):
+    return fp8(unmerged(linear(x, weight, bias)) + skip.float()).to(x.dtype)
+
+
+def expansion(x, weight, bias, recurrent):
+    """Head tokens [B,h/2,w/2,64] and the reprojected recurrent feature [B,4,h,w] -> tile, next recurrent feature"""
+    h, w = recurrent.shape[-2:]
+    v = unmerged(linear(x, weight, bias))[:, :h, :w].permute(0, 3, 1, 2)
+    return expand_values(v, recurrent)
+
+
+PIECES = (before_attention, after_attention, embed, merge, expand, expansion)
+
+
+class Pieces:
+    """The functions between attentions; `wrap` compiles them."""
+
+    def __init__(self, wrap=lambda f: f):
+        for f in PIECES:
+            setattr(self, f.__name__, wrap(f))
+
+
+def attention_torch(qkv, bias, shift):
+    """Attention of native/attention.cu, in plain PyTorch."""
+    b, h, w, c3 = qkv.shape
+    heads, pad = bias.shape[0], 2 * shift
+    windows = lambda t: t.view(t.shape[0], t.shape[1] // 4, 4, t.shape[2] // 4, 4, t.shape[3]).permute(0, 1, 3, 2, 4, 5).reshape(-1, 16, t.shape[3])
+    inside = F.pad(torch.ones(1, h, w, 1, dtype=qkv.dtype, device=qkv.device), (0, 0, shift, shift, shift, shift))
+    q, k, v = windows(F.pad(qkv, (0, 0, shift, shift, shift, shift))).view(-1, 16, 3, heads, HEAD).permute(2, 0, 3, 1, 4)
+    mask = torch.zeros_like(windows(inside)).masked_fill(windows(inside) < 0.5, -1e30).view(1, -1, 1, 1, 16)
+    s = q @ k.transpose(-1, -2) * HEAD ** -0.5 + bias
+    s = (s.view(b, -1, heads, 16, 16) + mask).view(-1, heads, 16, 16)
     e = 256.0 * torch.exp(s - s.amax(-1, keepdim=True).detach())
-    o = (fp8(e.to(n.dtype)) @ v).float() / e.sum(-1, keepdim=True)
-    return from_windows(fp8(o.to(n.dtype)).transpose(1, 2).reshape(-1, 16, c), b, h, w, shift)
+    o = fp8(fp8(e) @ v / e.sum(-1, keepdim=True)).transpose(1, 2).reshape(-1, 16, c3 // 3)
+    o = o.view(b, (h + pad) // 4, (w + pad) // 4, 4, 4, -1).permute(0, 1, 3, 2, 4, 5).reshape(b, h + pad, w + pad, -1)
+    return o[:, shift:shift + h, shift:shift + w].contiguous()
 
 
-def block(x, p, name, shift):
-    x = x + linear(attention(normalised(x), p, name, shift), p, name + ".proj")
-    u = fp8(activation(linear(normalised(x), p, name + ".mlp1")))
-    return fp8(x + linear(u, p, name + ".mlp2"))
+def attention(qkv, bias, shift):
+    if qkv.is_cuda and qkv.dtype != torch.bfloat16:
+        return attention_torch(qkv, bias, shift)
+    return native.Attention.apply(qkv, bias, shift, False)
 
 
-def merge(x):
+def merged(x):
     b, h, w, c = x.shape
     return x.view(b, h // 2, 2, w // 2, 2, c).permute(0, 1, 3, 2, 4, 5).reshape(b, h // 2, w // 2, 4 * c)
 
 
-def unmerge(x):
+def unmerged(x):
     b, h, w, c = x.shape
     return x.view(b, h, w, 2, 2, c // 4).permute(0, 1, 3, 2, 4, 5).reshape(b, 2 * h, 2 * w, c // 4)
 
 
-def head(features, p):
-    """features [B,h,w,20] FP8 values, sides multiples of 32 -> [B,h,w,17] before rounding"""
+class Weights:
+    """Parameters as a step uses them: rounded matrices in the arithmetic type, biases, relative biases as tables."""
+
+    def __init__(self, parameters, kind):
+        named = parameters.named()
+        index = relative_index().to(parameters.vectors.device)
+        self.matrix = {n: named[n].to(kind) for n in matrix_shapes()}
+        self.bias = {n: named[n + ".bias"] for n in matrix_shapes()}
+        self.table = {n: named[n + ".rel_bias"].index_select(1, index).view(c // HEAD, 16, 16) for n, c, _ in blocks()}
+
+    def pair(self, name):
+        return self.matrix[name], self.bias[name]
+
+
+def block(x, name, shift, weights, pieces):
+    qkv = pieces.before_attention(x, *weights.pair(name + ".qkv"))
+    o = attention(qkv, weights.table[name], shift)
+    return pieces.after_attention(x, o, *weights.pair(name + ".proj"), *weights.pair(name + ".mlp1"), *weights.pair(name + ".mlp2"))
+
+
+def head(features, weights, pieces):
+    """features [B,h,w,20] FP8 values, sides multiples of 32 -> head tokens [B,h/2,w/2,64]"""
     shift = {name: s for name, _, s in blocks()}
-    x = fp8(linear(merge(features), p, "input.embed").clamp(-TOKEN_CLAMP, TOKEN_CLAMP))
-    skip1 = block(x, p, "enc1", shift["enc1"])
-    skip2 = block(fp8(linear(merge(skip1), p, "merge1")), p, "enc2", shift["enc2"])
-    x = fp8(linear(merge(skip2), p, "merge2"))
+    run = lambda x, name: block(x, name, shift[name], weights, pieces)
+    skip1 = run(pieces.embed(features, *weights.pair("input.embed")), "enc1")
+    skip2 = run(pieces.merge(skip1, *weights.pair("merge1")), "enc2")
+    x = pieces.merge(skip2, *weights.pair("merge2"))
     for i in range(MIDDLE):
-        x = block(x, p, "mid%d" % i, shift["mid%d" % i])
-    x = block(fp8(unmerge(linear(x, p, "expand2")) + skip2), p, "dec2", shift["dec2"])
-    x = block(fp8(unmerge(linear(x, p, "expand1")) + skip1), p, "dec1", shift["dec1"])
-    return unmerge(linear(x, p, "expansion"))
+        x = run(x, "mid%d" % i)
+    x = run(pieces.expand(x, skip2, *weights.pair("expand2")), "dec2")
+    return run(pieces.expand(x, skip1, *weights.pair("expand1")), "dec1")
 
 
 def mirrored(n, padded, device):
@@ -216,13 +247,12 @@ def expand_values(v, recurrent):
     return torch.cat([mix, gates, shape], 1), feature
 
 
-def predict(features, recurrent, p, math_type):
+def predict(features, recurrent, weights, pieces):
     """Features of a frame (FP8 values) to the reconstruction's tile and the next recurrent feature."""
     b, h, w, _ = features.shape
-    x = features.to(math_type)
+    x = features.to(weights.matrix["merge1"].dtype)
     ph, pw = -(-h // 32) * 32, -(-w // 32) * 32
     if (ph, pw) != (h, w):
         x = x.index_select(1, mirrored(h, ph, x.device)).index_select(2, mirrored(w, pw, x.device))
-    v = head(x, p)[:, :h, :w].float().permute(0, 3, 1, 2)
-    tile, feature = expand_values(v, recurrent)
+    tile, feature = pieces.expansion(head(x, weights, pieces), *weights.pair("expansion"), recurrent)
     return tile.contiguous(), feature.contiguous()

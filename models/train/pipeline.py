@@ -85,9 +85,9 @@ class Upscaler:
     """Deployment: frames in, linear images out, as the runtime computes them (HDR, automatic exposure)."""
 
     def __init__(self, parameters, geometry, device="cpu", math_type=torch.float32):
-        self.geometry, self.device, self.math_type = geometry, device, math_type
-        self.weights = {k: v.detach() for k, v in parameters.named().items()}
-        self.weights.update(network.tables(geometry.w, geometry.h, device))
+        self.geometry, self.device = geometry, device
+        with torch.no_grad():
+            self.weights, self.pieces = network.Weights(parameters, math_type), network.Pieces()
         self.state, self.exposure, self.jitter, self.index = None, None, None, 0
 
     @torch.no_grad()
@@ -110,7 +110,7 @@ class Upscaler:
         params[:, native.HISTORY], params[:, native.FRAME] = 0.0 if reset else 1.0, float(self.index & 7)
         e = exposure.view(-1, 1, 1, 1)
         compressed = compress((color * e).clamp_max(EXPOSED_MAX)).contiguous()
-        predict = lambda f, r: network.predict(f, r, self.weights, self.math_type)
+        predict = lambda f, r: network.predict(f, r, self.weights, self.pieces)
         display, self.state = frame(g, predict, compressed, (a, b, motion), params, self.state)
         self.exposure, self.jitter, self.index = exposure, jitter, self.index + 1
         small = native.Downsample.apply(g, packed(display))

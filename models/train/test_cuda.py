@@ -37,6 +37,18 @@ def main():
         error = ((a - b).square().sum() / b.square().sum()).sqrt().item()
         print("stage result %d: relative error %.1e" % (i, error))
         ok &= error < 2e-3  # fast maths on one side; a position that rounds across a texel border costs about 1e-4
+    for shift, heads in ((2, 2), (0, 4)):
+        qkv, bias = torch.randn(3, 16, 12, 96 * heads, generator=generator).bfloat16(), torch.randn(heads, 16, 16, generator=generator)
+        seed = torch.rand(3, 16, 12, 32 * heads, generator=generator) - 0.5
+        pair = []
+        for q, b in ((qkv.float(), bias), (qkv.cuda(), bias.cuda())):
+            q, b = q.requires_grad_(), b.requires_grad_()
+            o = native.Attention.apply(q, b, shift, True)
+            pair.append([t.detach().float().cpu() for t in (o, *torch.autograd.grad(o, [q, b], seed.to(o.device, o.dtype)))])
+        for i, (b, a) in enumerate(zip(*pair)):
+            error = ((a - b).square().sum() / b.square().sum()).sqrt().item()
+            print("attention shift %d result %d: relative error %.1e" % (shift, i, error))
+            ok &= error < 1e-2  # bfloat16 in and out
     g = native.Geometry(64, 64, 128, 128)
     images = []
     for device in ("cpu", "cuda"):

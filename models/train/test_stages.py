@@ -4,6 +4,7 @@ import sys
 import torch
 
 import native
+import network
 import stages_torch as reference
 
 TOLERANCE = 1e-9  # both sides are double; sums differ in order only
@@ -60,6 +61,16 @@ def main():
         seeds = [seed(theirs)]
         ok &= compare("downsample", ours, theirs)
         ok &= compare("  to image", gradients([ours], [history], seeds)[0], gradients([theirs], [history], seeds)[0])
+    for shift, heads in ((2, 2), (0, 3)):
+        qkv = torch.randn(2, 8, 12, 96 * heads, dtype=torch.float64, generator=generator, requires_grad=True)
+        bias = torch.randn(heads, 16, 16, dtype=torch.float64, generator=generator, requires_grad=True)
+        rounding, network.fp8 = network.fp8, lambda x: x
+        ours, theirs = native.Attention.apply(qkv, bias, shift, True), network.attention_torch(qkv, bias, shift)
+        network.fp8 = rounding
+        seeds = [torch.rand(theirs.shape, dtype=torch.float64, generator=generator) - 0.5]
+        ok &= compare("attention, shift %d" % shift, ours, theirs)
+        for name, a, b in zip(("  to q, k, v", "  to bias"), *(gradients([t], [qkv, bias], seeds) for t in (ours, theirs))):
+            ok &= compare(name, a, b)
     return 0 if ok else 1
 
 

@@ -35,6 +35,7 @@ def arguments():
     p.add_argument("--rate", type=float, default=2e-3)
     p.add_argument("--warmup", type=int, default=150)
     p.add_argument("--total", type=int, default=20000, help="steps of the whole schedule")
+    p.add_argument("--total-seconds", type=float, default=0.0, help="the schedule follows training time instead of steps")
     p.add_argument("--steps", type=int, default=10 ** 9, help="stop after this many steps in all")
     p.add_argument("--seconds", type=float, default=1e9, help="stop, with a checkpoint, after this much time in this process")
     p.add_argument("--save-every", type=float, default=1e9, help="seconds between checkpoints")
@@ -127,8 +128,8 @@ class Track:
     def forward_backward(self):
         run, d, g = self.run, self.data, self.geometry
         flat = [t.detach().requires_grad_() for t in run.optimiser.values]
-        weights = dict(network.Parameters(*flat).named(), **run.tables)
-        predict = lambda f, r: run.predict(f, r, weights)
+        weights = network.Weights(network.Parameters(*flat), run.math_type)
+        predict = lambda f, r: network.predict(f, r, weights, run.pieces)
         state, total = self.state.detached(True), 0.0
         # Frame 0 has no previous frame here: its temporal weight is 0, and leaves that need a gradient keep the
         # compiled functions to one variant.
@@ -179,18 +180,16 @@ class Run:
         self.math_type = torch.bfloat16 if self.cuda else torch.float32
         self.generator = native.Generator(self.device)
         self.optimiser = Optimiser(network.Parameters.initial(args.seed).to(self.device), self.device)
-        self.tables = network.tables(args.size, args.size, self.device)
         self.side = torch.cuda.Stream() if self.cuda else None
-        predict = lambda f, r, weights: network.predict(f, r, weights, self.math_type)
         if self.cuda and not args.eager:
-            self.predict = torch.compile(predict, dynamic=False)
+            self.pieces = network.Pieces(lambda f: torch.compile(f, dynamic=False))
             self.frame_loss = torch.compile(losses.frame_loss, dynamic=True)
         else:
-            self.predict, self.frame_loss = predict, losses.frame_loss
+            self.pieces, self.frame_loss = network.Pieces(), losses.frame_loss
         self.tracks = [Track(self, i, output) for i, (output, _) in enumerate(GEOMETRIES[:args.geometries])]
         share = np.array([s for _, s in GEOMETRIES[:args.geometries]])
         self.share = share / share.sum()
-        self.step, self.seconds, self.log = 0, 0.0, []
+        self.step, self.seconds, self.resumed, self.log = 0, 0.0, 0.0, []
 
     # ---- checkpoints ----
 
@@ -233,8 +232,13 @@ class Run:
         """The track of a step."""
         return self.tracks[int(np.random.default_rng([self.args.seed, 99, step]).choice(len(self.tracks), p=self.share))]
 
+    def now(self):
+        """Training time in all processes."""
+        return self.seconds + (time.time() - self.resumed if self.resumed else 0.0)
+
     def rate(self):
-        a, done = self.args, min(self.step / self.args.total, 1.0)
+        a = self.args
+        done = min(self.now() / a.total_seconds if a.total_seconds else self.step / a.total, 1.0)
         return a.rate * min(1.0, (self.step + 1) / a.warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
 
     def capture(self):
@@ -242,7 +246,8 @@ class Run:
         tensors = o.values + o.average + o.m + o.v + [o.step, o.norm, o.usual]
         kept = [t.clone() for t in tensors]
         o.rate.fill_(1e-6)
-        for t in self.tracks:
+        # An oblong image first: the loss is compiled once, for free sizes.
+        for t in sorted(self.tracks, key=lambda t: t.geometry.ow == t.geometry.oh):
             began = time.time()
             t.take()
             t.capture()
@@ -257,7 +262,7 @@ class Run:
 
     def train(self, began):
         a, recent, saved = self.args, [], time.time()
-        start, start_step, current = time.time(), self.step, None
+        self.resumed, start_step, current, first = time.time(), self.step, None, time.time()
         while self.step < min(a.steps, a.total) and time.time() - began < a.seconds:
             track = current or self.choose(self.step)
             self.optimiser.rate.fill_(self.rate())
@@ -270,22 +275,20 @@ class Run:
             if self.cuda and len(recent) % 8 == 0:
                 torch.cuda.current_stream().synchronize()  # the host runs at most eight steps ahead
             if self.step % 100 == 0 or self.step == a.steps:
-                now = self.seconds + time.time() - start
-                row = [self.step, round(now, 2), float(torch.stack(recent).mean()), float(self.optimiser.norm), self.rate()]
+                row = [self.step, round(self.now(), 2), float(torch.stack(recent).mean()), float(self.optimiser.norm), self.rate()]
                 self.log.append(row)
                 print("step %d, %.1f s, loss %.5f, gradient %.3f, rate %.2e" % tuple(row), flush=True)
                 recent = []
                 if not math.isfinite(row[2]):
                     raise SystemExit("the loss is not finite: stopped without a checkpoint")
             if time.time() - saved > a.save_every:
-                self.seconds += time.time() - start
-                start = saved = time.time()
+                self.seconds, saved = self.now(), time.time()
+                self.resumed = saved
                 self.save()
                 current = None
         if self.cuda:
             torch.cuda.synchronize()
-        spent = time.time() - start
-        self.seconds += spent
+        self.seconds, self.resumed, spent = self.now(), 0.0, time.time() - first
         print("%d steps in %.1f s: %.2f a second" % (self.step - start_step, spent, (self.step - start_step) / max(spent, 1e-9)), flush=True)
 
 

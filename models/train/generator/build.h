@@ -356,9 +356,9 @@ static void scene_build(uint64_t seed, int kind, int moving, int width, int heig
     for (int i = 0; i < objects; i++) add_object(&b);
     out->present = b.count >= 32 ? 0xffffffffu : (1u << b.count) - 1u;
     for (int i = 0, casters = 0; i < SCENE_PRIMS && casters < 8; i++) {
-        prim *p = &out->prims[i];
+        const prim *p = &out->prims[i];
         if (p->shape == SHAPE_NONE || (p->flags & PRIM_BLENDED) || p->size[0] > 20.f) continue;
-        p->flags |= PRIM_CASTER, casters++;
+        out->casters |= 1u << i, casters++;
     }
 }
 

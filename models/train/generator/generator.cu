@@ -61,14 +61,36 @@ __global__ void low_kernel(const scene *scenes, const frame *frames, const view 
     if (x < w && y < h) low_pixel(s, f, v, mask, &im, x, y);
 }
 
-__global__ void ref_kernel(const scene *scenes, const frame *frames, const view *views, int w, int h, float *out)
+/* The pixels of a block that need more samples are few and scattered: sixteen threads share each of them. */
+__global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    ref_kernel(const scene *scenes, const frame *frames, const view *views, int w, int h, float *out)
 {
+    __shared__ vec3 sums[BLOCK_X * BLOCK_Y];
+    __shared__ int list[BLOCK_X * BLOCK_Y], count;
     const scene *s = &scenes[views[blockIdx.z].scene];
     const frame *f = &frames[blockIdx.z];
     uint32_t mask = block_mask(s, f, w, h);
-    int x = (int)(blockIdx.x * BLOCK_X + threadIdx.x), y = (int)(blockIdx.y * BLOCK_Y + threadIdx.y);
-    if (x >= w || y >= h) return;
-    vec3 c = ref_pixel(s, f, mask, w, h, x, y);
+    int tid = (int)(threadIdx.y * BLOCK_X + threadIdx.x), x0 = (int)blockIdx.x * BLOCK_X, y0 = (int)blockIdx.y * BLOCK_Y;
+    int x = x0 + (int)threadIdx.x, y = y0 + (int)threadIdx.y, inside = x < w && y < h, more = 0, prim;
+    if (tid == 0) count = 0;
+    __syncthreads();
+    vec3 own = inside ? ref_first(s, f, mask, w, h, x, y, &more) : v3(0.f, 0.f, 0.f);
+    if (more) list[atomicAdd(&count, 1)] = tid;
+    __syncthreads();
+    for (int k = tid; k < count * REF_MORE; k += BLOCK_X * BLOCK_Y) {
+        int p = list[k / REF_MORE];
+        vec3 c = ref_sample(s, f, mask, w, h, x0 + p % BLOCK_X, y0 + p / BLOCK_X, 4, k % REF_MORE, &prim);
+        uint32_t lanes = 0xffffu << (tid & 16);
+        for (int o = 8; o > 0; o >>= 1) {
+            c.x += __shfl_xor_sync(lanes, c.x, o);
+            c.y += __shfl_xor_sync(lanes, c.y, o);
+            c.z += __shfl_xor_sync(lanes, c.z, o);
+        }
+        if (k % REF_MORE == 0) sums[p] = c;
+    }
+    __syncthreads();
+    if (!inside) return;
+    vec3 c = more ? v3_scale(v3_add(own, sums[tid]), 1.f / (4.f + REF_MORE)) : v3_scale(own, .25f);
     long n = (long)w * h;
     float *p = out + 3 * (long)blockIdx.z * n + (long)y * w + x;
     p[0] = c.x, p[n] = c.y, p[2 * n] = c.z;
@@ -136,7 +158,12 @@ EXPORT int gen_ref(const void *scenes, const void *frames, const void *views, in
         const scene *s = (const scene *)scenes + ((const view *)views)[i].scene;
         for (int y = 0; y < h; y++)
             for (int x = 0; x < w; x++) {
-                vec3 c = ref_pixel(s, (const frame *)frames + i, s->present, w, h, x, y);
+                int more, prim;
+                const frame *f = (const frame *)frames + i;
+                vec3 c = ref_first(s, f, s->present, w, h, x, y, &more);
+                for (int k = 0; more && k < REF_MORE; k++)
+                    c = v3_add(c, ref_sample(s, f, s->present, w, h, x, y, 4, k, &prim));
+                c = v3_scale(c, more ? 1.f / (4.f + REF_MORE) : .25f);
                 float *p = out + 3 * i * n + (long)y * w + x;
                 p[0] = c.x, p[n] = c.y, p[2 * n] = c.z;
             }

@@ -64,10 +64,9 @@ enum scene_class {
 };
 
 #define PRIM_UNFILTERED 1u  /* texture is point sampled in the low resolution frame (no mip map) */
-#define PRIM_CASTER 2u      /* throws shadows */
-#define PRIM_BLENDED 4u     /* transparent: writes neither depth nor motion */
-#define PRIM_MIRROR 8u      /* reflects; the vectors stay those of the mirror */
-#define PRIM_UNLIT 16u      /* its colour is emitted */
+#define PRIM_BLENDED 2u     /* transparent: writes neither depth nor motion */
+#define PRIM_MIRROR 4u      /* reflects; the vectors stay those of the mirror */
+#define PRIM_UNLIT 8u      /* its colour is emitted */
 
 typedef struct {
     int32_t shape, texture, cutout;
@@ -96,7 +95,7 @@ typedef struct {
     float horizon[3], zenith[3], clouds, cloud_scale, sun_disc, stars, star_period;
     float fog, fog_color[3];
     float pulse, pulse_rate, pulse_phase, step_frame, step_sun, step_ambient, flicker;
-    uint32_t seed, shadows, present; /* present: a bit a primitive */
+    uint32_t seed, shadows, present, casters; /* the last two: a bit a primitive */
 } scene;
 
 /* One frame of one clip: what a view needs at its time and at the frame before. */

@@ -208,9 +208,9 @@ HD void trace(const scene *s, const frame *f, uint32_t mask, vec3 o, vec3 d, hit
 HD int shadowed(const scene *s, const frame *f, vec3 o, vec3 d)
 {
     hit h;
-    for (int i = 0; i < SCENE_PRIMS; i++) {
-        const prim *p = &s->prims[i];
-        if (p->shape == SHAPE_NONE || !(p->flags & PRIM_CASTER) || misses(&f->poses[i], o, d, 1.f)) continue;
+    for (uint32_t mask = s->casters; mask; mask &= mask - 1u) {
+        int i = lowest_bit(mask);
+        if (misses(&f->poses[i], o, d, 1.f)) continue;
         if (trace_prim(s, f, i, o, d, 1e-3f, FAR_DISTANCE, &h)) return 1;
     }
     return 0;
@@ -363,33 +363,39 @@ HD void low_pixel(const scene *s, const frame *f, const view *v, uint32_t mask, 
     im->motion[n + i] = frozen ? 0.f : clampf(qy - py, -500.f, 500.f);
 }
 
-/* Box filter of one output pixel: four samples, and sixteen or twenty-five more where those differ. The pattern depends
- * on the pixel only, so that a still scene has a still reference. */
-HD vec3 ref_pixel(const scene *s, const frame *f, uint32_t mask, int w, int h, int x, int y)
+/* One sample of an output pixel's box filter, on a jittered grid of side x side. The pattern depends on the pixel only, so
+ * that a still scene has a still reference. */
+HD vec3 ref_sample(const scene *s, const frame *f, uint32_t mask, int w, int h, int x, int y, int side, int cell, int *prim)
 {
-    float pixel = 2.f * s->tan_x / (float)w, lo = 1e9f, hi = 0.f;
-    vec3 sum = v3(0.f, 0.f, 0.f), d;
+    uint32_t r = hash2(x * side + cell % side, y * side + cell / side, 17u + (uint32_t)side);
+    float pixel = 2.f * s->tan_x / (float)w, inv = 1.f / (float)side;
+    float sx = ((float)x + ((float)(cell % side) + unit_float(r)) * inv) / (float)w;
+    float sy = ((float)y + ((float)(cell / side) + unit_float(hash1(r + 1u))) * inv) / (float)h;
     hit solid;
-    int first = -2, mixed = 0, side = 2, total = 4;
-    for (int k = 0, cell = 0; k < total; k++, cell++) {
-        uint32_t r = hash2(x * side + cell % side, y * side + cell / side, 17u + (uint32_t)side);
-        float inv = 1.f / (float)side;
-        float sx = ((float)x + ((float)(cell % side) + unit_float(r)) * inv) / (float)w;
-        float sy = ((float)y + ((float)(cell / side) + unit_float(hash1(r + 1u))) * inv) / (float)h;
-        vec3 c = radiance(s, f, mask, sx, sy, pixel, &solid, &d);
-        sum = v3_add(sum, c);
-        if (side > 2) continue;
+    vec3 d, c = radiance(s, f, mask, sx, sy, pixel, &solid, &d);
+    *prim = solid.prim;
+    return c;
+}
+
+#define REF_MORE 16 /* samples added where the first four differ */
+
+/* The first four samples: their sum, and whether more are needed. */
+HD vec3 ref_first(const scene *s, const frame *f, uint32_t mask, int w, int h, int x, int y, int *more)
+{
+    float lo = 1e9f, hi = 0.f;
+    int prim, first = -2, mixed = 0;
+    vec3 sum = v3(0.f, 0.f, 0.f);
+    for (int k = 0; k < 4; k++) {
+        vec3 c = ref_sample(s, f, mask, w, h, x, y, 2, k, &prim);
         float l = .25f * c.x + .5f * c.y + .25f * c.z;
         l = l / (.3f + l);
         lo = fminf(lo, l), hi = fmaxf(hi, l);
-        mixed |= first != -2 && first != solid.prim;
-        first = solid.prim;
-        if (k == 3 && (mixed || hi - lo > .015f)) {
-            side = mixed || hi - lo > .1f ? 5 : 4;
-            total = 4 + side * side, cell = -1;
-        }
+        mixed |= first != -2 && first != prim;
+        first = prim;
+        sum = v3_add(sum, c);
     }
-    return v3_scale(sum, 1.f / (float)total);
+    *more = mixed || hi - lo > .02f;
+    return sum;
 }
 
 /* Candidates of a block of pixels: primitives whose sphere meets the cone around it. */
