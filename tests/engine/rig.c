@@ -27,10 +27,27 @@ void test_sleep_ms(uint32_t ms)
     nanosleep(&ts, NULL);
 }
 
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static char last_error[1024];
+
 static void on_log(void *user, d4r_log_level level, const char *line)
 {
     (void)user;
     if (getenv("D4R_TEST_VERBOSE")) fprintf(stderr, "[%d] %s\n", (int)level, line);
+    if (level != D4R_LOG_ERROR) return;
+    pthread_mutex_lock(&log_lock);
+    snprintf(last_error, sizeof last_error, "%s", line);
+    pthread_mutex_unlock(&log_lock);
+}
+
+const char *rig_last_error(void)
+{
+    static char copy[1024];
+    pthread_mutex_lock(&log_lock);
+    memcpy(copy, last_error, sizeof copy);
+    last_error[0] = 0;
+    pthread_mutex_unlock(&log_lock);
+    return copy;
 }
 
 d4r_engine_params rig_engine_params(vk_test *t, const rig_params *p)
@@ -49,7 +66,7 @@ d4r_engine_params rig_engine_params(vk_test *t, const rig_params *p)
     e.output = p->output;
     e.max_render = p->render;
     e.watchdog_ms = p->watchdog_ms;
-    e.log = (d4r_log){on_log, t, D4R_LOG_DEBUG};
+    e.log = (d4r_log){on_log, NULL, D4R_LOG_DEBUG};
     return e;
 }
 

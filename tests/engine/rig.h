@@ -84,6 +84,9 @@ d4r_status rig_run(rig *r, uint32_t n);
 void *rig_read(rig *r, size_t *size);
 uint64_t rig_counter(const rig *r, const d4r_frame *frame); /* the timeline's value */
 
+/* The last line that any engine of a rig logged as an error; "" when none since the last call. Valid until the next. */
+const char *rig_last_error(void);
+
 uint64_t test_now_ms(void);
 void test_sleep_ms(uint32_t ms);
 
