@@ -96,31 +96,42 @@ void hipemu_memory_free_all(void)
 
 /* ---- allocation ---- */
 
+/* Takes the bytes from the device's budget. */
+static hipError_t reserve(size_t size, hipemu_block_kind kind, hipemu_device **device)
+{
+    pthread_mutex_lock(&hipemu.lock);
+    hipemu_device *d = *device = hipemu_device_current();
+    hipError_t status = !d ? hipErrorNoDevice : d->lost ? d->sticky : hipSuccess;
+    if (!status && kind == HIPEMU_BLOCK_DEVICE) {
+        if (size > d->memory_total - d->memory_used)
+            status = hipErrorOutOfMemory;
+        else
+            d->memory_used += size;
+    }
+    dig_up();
+    pthread_mutex_unlock(&hipemu.lock);
+    return status;
+}
+
 static hipError_t allocate(void **out, size_t size, hipemu_block_kind kind)
 {
     if (!out) return hipErrorInvalidValue;
     *out = NULL;
+    hipemu_device *device;
+    hipError_t status = reserve(size, kind, &device);
+    if (status || !size) return status;
+    void *base = NULL;
+    if (posix_memalign(&base, 4096, size)) base = NULL;
+    /* All ones: NaN in every floating format, so that a read before the first write shows. */
+    if (base) memset(base, 0xff, size);
     pthread_mutex_lock(&hipemu.lock);
-    hipemu_device *device = hipemu_device_current();
-    hipError_t status = !device ? hipErrorNoDevice : device->lost ? device->sticky : hipSuccess;
-    if (!status && size) {
-        uint64_t left = device->memory_total - device->memory_used;
-        void *base = NULL;
-        if (kind == HIPEMU_BLOCK_DEVICE && size > left) status = hipErrorOutOfMemory;
-        if (!status && posix_memalign(&base, 4096, size)) status = hipErrorOutOfMemory;
-        if (!status) {
-            /* All ones: NaN in every floating format, so that a read before the first write shows. */
-            memset(base, 0xff, size);
-            status = hipemu_block_add(kind, base, size, device, NULL);
-            if (status) free(base);
-        }
-        if (!status) {
-            if (kind == HIPEMU_BLOCK_DEVICE) device->memory_used += size;
-            *out = base;
-        }
-    }
-    dig_up();
+    status = base ? hipemu_block_add(kind, base, size, device, NULL) : hipErrorOutOfMemory;
+    if (status && kind == HIPEMU_BLOCK_DEVICE) device->memory_used -= size;
     pthread_mutex_unlock(&hipemu.lock);
+    if (status)
+        free(base);
+    else
+        *out = base;
     return status;
 }
 

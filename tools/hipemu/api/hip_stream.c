@@ -256,24 +256,27 @@ hipError_t hipemu_submit_wait(hipStream_t handle, hipemu_op *op)
 
 hipError_t hipemu_device_drain(hipemu_device *device)
 {
-    /* Streams may come and go while the lock is dropped: look again until none is behind its mark. */
-    struct {
+    typedef struct mark {
         hipemu_stream *stream;
         uint64_t seq;
-    } marks[256];
+    } mark;
     size_t count = 0;
-    for (hipemu_object *o = hipemu.objects[HIPEMU_STREAM]; o && count < 256; o = o->next) {
+    for (hipemu_object *o = hipemu.objects[HIPEMU_STREAM]; o; o = o->next) count++;
+    mark *marks = calloc(count + 1, sizeof *marks);
+    if (!marks) return hipErrorOutOfMemory;
+    count = 0;
+    for (hipemu_object *o = hipemu.objects[HIPEMU_STREAM]; o; o = o->next) {
         hipemu_stream *stream = (hipemu_stream *)o;
         if (stream->device != device) continue;
-        stream->refs++;
-        marks[count].stream = stream;
-        marks[count++].seq = stream->submitted;
+        stream->refs++; /* it may be destroyed while the lock is dropped below */
+        marks[count++] = (mark){stream, stream->submitted};
     }
     for (size_t i = 0; i < count; i++) {
         while (marks[i].stream->completed < marks[i].seq && !hipemu.shutdown)
             pthread_cond_wait(&hipemu.progress, &hipemu.lock);
         stream_unref(marks[i].stream);
     }
+    free(marks);
     return device->lost ? device->sticky : hipSuccess;
 }
 
@@ -281,6 +284,7 @@ static void stream_stop(hipemu_stream *stream)
 {
     hipemu_object_remove(&stream->object);
     if (stream->device->null_stream == stream) stream->device->null_stream = NULL;
+    stream->capture = NULL; /* an unfinished capture's graph stays in the table until shutdown */
     stream->quit = true;
     pthread_cond_broadcast(&stream->wake);
     pthread_mutex_unlock(&hipemu.lock);
