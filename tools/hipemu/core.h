@@ -258,6 +258,8 @@ typedef enum emu_fault_kind {
     EMU_FAULT_HANG,      /* max_instructions exceeded */
     EMU_FAULT_CANCELLED, /* the cancel flag was raised */
     EMU_FAULT_BARRIER,   /* waves of a workgroup wait at different barriers for ever */
+    EMU_FAULT_WMMA, /* a matrix instruction with inactive lanes, or (gfx11) operands whose lanes 16..31 do not
+                            repeat lanes 0..15 */
 } emu_fault_kind;
 
 /* The first fault of a launch. Which of several racing waves is reported first is not determined. */
