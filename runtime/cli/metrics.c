@@ -123,7 +123,7 @@ static double similarity(const double *m)
 double cli_ssim(const cli_display *a, const cli_display *b)
 {
     uint32_t width = a->size.width, height = a->size.height;
-    if (width < SSIM_TAPS || height < SSIM_TAPS) return -1;
+    if (width < SSIM_TAPS || height < SSIM_TAPS) return NAN;
     size_t columns = width - SSIM_TAPS + 1, line = columns * MOMENTS;
     double taps[SSIM_TAPS], sum = 0;
     double *raw = malloc((size_t)width * MOMENTS * sizeof *raw);
@@ -145,5 +145,5 @@ double cli_ssim(const cli_display *a, const cli_display *b)
     bool good = raw && ring;
     free(raw);
     free(ring);
-    return good ? sum / ((double)columns * (height - SSIM_TAPS + 1)) : -1;
+    return good ? sum / ((double)columns * (height - SSIM_TAPS + 1)) : (double)NAN;
 }

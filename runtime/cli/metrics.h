@@ -23,7 +23,7 @@ void cli_display_free(cli_display *display);
 
 /* Sizes must agree. Non-zero `rect` = x, y, width, height restricts PSNR to a part. */
 double cli_psnr(const cli_display *a, const cli_display *b, const uint32_t rect[4]);
-/* -1 when the picture is smaller than 11x11 or memory is exhausted. */
+/* NaN when the picture is smaller than 11x11 or memory is exhausted. */
 double cli_ssim(const cli_display *a, const cli_display *b);
 /* Of two consecutive frames each. */
 double cli_tpsnr(const cli_display *a, const cli_display *a_before, const cli_display *b,

@@ -10,7 +10,7 @@ static const canvas_color background = {18, 20, 24}, text_color = {236, 238, 242
 static const canvas_color accents[SHEET_MAX_CROPS] = {{255, 159, 28},  {46, 196, 182}, {240, 98, 146},
                                                       {129, 164, 255}, {205, 220, 57}, {186, 104, 200}};
 
-enum { MARGIN = 28, GAP = 12, TITLE_HEIGHT = 84, HEADING_HEIGHT = 46, ROW_GAP = 20 };
+enum { MARGIN = 32, GAP = 20, TITLE_HEIGHT = 84, HEADING_HEIGHT = 48, ROW_GAP = 20 };
 
 static int cell_height(const sheet *content)
 {
@@ -178,8 +178,8 @@ d4r_status sheet_draw(const sheet *content, const d4r_log *log, canvas *target)
     d4r_size size = {(uint32_t)(last.x + last.width + MARGIN), (uint32_t)(last.y + last.height + MARGIN)};
     d4r_status status = canvas_create(target, size, background, log);
     if (status != D4R_OK) return status;
-    canvas_text(target, MARGIN, MARGIN, 5, text_color, content->title);
-    canvas_text(target, MARGIN, MARGIN + 50, 2, quiet_color, content->subtitle);
+    canvas_text(target, MARGIN, MARGIN, 4, text_color, content->title);
+    canvas_text(target, MARGIN, MARGIN + 46, 2, quiet_color, content->subtitle);
     canvas_fill(target, (canvas_rect){MARGIN, MARGIN + TITLE_HEIGHT - 4, (int)size.width - 2 * MARGIN, 1},
                 line_color, 1);
     for (unsigned column = 0; column < content->column_count; column++) {

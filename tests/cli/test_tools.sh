@@ -1,0 +1,179 @@
+#!/bin/sh
+# d4r-m, d4r-compare, d4r-convert, d4r-sheet on the project's own sequences: outputs, conventions, repairs.
+BIN=$1
+DATA=$2
+PART=$3 # which part to run: outputs, repair, capture, check, conventions, interrupt
+. "$(dirname "$0")/lib.sh"
+m=$BIN/d4r-m
+here=$(dirname "$0")
+
+"$BIN/d4r-model" neutral --quiet model || exit 1
+
+same() { # same A B: the pictures of two outputs are byte-identical
+    for file in "$1"/frame-*.bin; do
+        cmp -s "$file" "$2/$(basename "$file")" || fail "$file differs from $2"
+    done
+    [ "$(ls "$1" | grep -c 'frame-.*bin')" = "$(ls "$2" | grep -c 'frame-.*bin')" ] || fail "$1 and $2 differ in number"
+}
+
+# value KEY FILE: the first number of that key in a JSON file
+value() { sed -n "s/.*\"$1\":[[:space:]]*\([-0-9.e+]*\).*/\1/p" "$2" | head -n 1; }
+at_least() { awk "BEGIN { exit !($1 >= $2) }" || fail "$3: $1 is below $2"; }
+
+outputs() {
+    expect 0 "mean of" "$m" --validate --json all.json --png --exr --npy --profile model "$DATA/static" out
+    at_least "$(value psnr all.json)" 15 "frame 0"
+    mean=$(sed -n '/"mean"/,/}/p' all.json | sed -n 's/.*"psnr":[[:space:]]*\([0-9.]*\).*/\1/p')
+    at_least "$mean" 25.5 "static, neutral model"
+    for suffix in bin png exr npy; do
+        [ "$(ls out | grep -c "frame-000[0-9].$suffix")" = 10 ] || fail "not ten .$suffix files"
+    done
+    [ "$(stat -c %s out/frame-0009.bin)" = 1843200 ] || fail "wrong size of a picture"
+    for stage in exposure input network expansion reconstruction downsample frame; do
+        grep -q "^$stage," out/stages.csv || fail "no $stage in stages.csv"
+    done
+    grep -q '"traceEvents"' out/trace.json || fail "no trace"
+    expect 0 "mean of 6 frames" "$BIN/d4r-compare" --json compare.json --diff diff out "$DATA/static"
+    [ "$(ls diff | grep -c png)" = 10 ] || fail "not ten difference images"
+    at_least "$(sed -n '/"mean"/,/}/p' compare.json | sed -n 's/.*"psnr":[[:space:]]*\([0-9.]*\).*/\1/p')" 25.5 compare
+    for python in python3 /usr/bin/python3; do # any that has NumPy
+        $python -c 'import numpy' 2>/dev/null || continue
+        expect 0 "frame 9" $python "$here/quality_reference.py" --check compare.json out "$DATA/static/frames.json"
+        break
+    done
+    mkdir exr npy
+    mv out/*.exr exr
+    mv out/*.npy npy
+    for kind in exr npy; do
+        expect 0 "PSNR 100.00 dB" "$BIN/d4r-compare" -q out $kind
+    done
+    expect 1 "" "$BIN/d4r-compare" --min-psnr 90 out "$DATA/static"
+    expect 0 "" "$BIN/d4r-sheet" "$DATA/static" out sheet.png
+    [ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || fail "the sheet is no PNG"
+    # A shorter run into the same folder leaves none of the earlier pictures.
+    expect 0 "" "$m" model "$DATA/brick_pan" out
+    [ "$(ls out | grep -c 'frame-.*bin')" = 4 ] || fail "stale pictures in $(ls out)"
+    # Frames in flight and repeats change nothing; every frame reset does.
+    expect 0 "" "$m" --frames-in-flight 1 model "$DATA/brick_pan" one 2
+    same out one
+    expect 0 "" "$m" --reset-all model "$DATA/brick_pan" cuts
+    cmp -s out/frame-0000.bin cuts/frame-0000.bin || fail "frame 0 depends on --reset-all"
+    cmp -s out/frame-0003.bin cuts/frame-0003.bin && fail "--reset-all changes nothing"
+    expect 0 "" "$m" --json time.json model "$DATA/brick_pan" - 1 cpu
+    expect 0 "" "$m" --output-format rgb10a2 --exr model "$DATA/brick_pan" ten
+    [ "$(stat -c %s ten/frame-0003.bin)" = 921600 ] || fail "wrong size of an RGB10A2 picture"
+    expect 0 "mean of 4 frames" "$BIN/d4r-compare" -q --from 0 ten ten
+    expect 0 "" "$m" --dump dump model "$DATA/brick_pan" -
+    for name in input.tokens network.head; do
+        [ -s "dump/0003/$name.npy" ] || fail "no dump of $name: $(ls dump/0003 2>&1)"
+    done
+}
+
+# A non-finite value in any plane is repaired and stays where it is.
+repair() {
+    expect 0 "" "$m" model "$DATA/brick_pan" clean
+    # Pixel (100, 90) of frame 1: f16 NaN 7e00, Inf 7c00; f32 NaN 7fc00000, Inf 7f800000; little endian.
+    color=$(((90 * 320 + 100) * 8)) vector=$(((90 * 320 + 100) * 4))
+    for kind in nan inf; do
+        half='\000\176' single='\000\000\300\177'
+        [ $kind = inf ] && half='\000\174' single='\000\000\200\177'
+        for plane in color motion depth; do
+            copy brick_pan seq
+            case $plane in
+            color) put seq/color-0001.bin $color "$half$half$half" ;;
+            motion) put seq/motion-0001.bin $vector "$half$half" ;;
+            depth) put seq/depth-0001.bin $vector "$single" ;;
+            esac
+            cmp -s seq/$plane-0001.bin "$DATA/brick_pan/$plane-0001.bin" && fail "nothing was damaged"
+            expect 0 "" "$m" model seq out
+            # All frames finite; what differs from the clean run stays near the damaged pixel (output (201, 181)).
+            expect 0 "" "$BIN/d4r_picture_spread" out clean 4 201 181 40
+        done
+    done
+    copy brick_pan seq
+    put seq/color-0001.bin $color '\000\176\000\174\000\374'
+    expect 0 "1 colour pixels are not finite; they are repaired" "$m" --check=only model seq -
+}
+
+capture() {
+    expect 0 "" "$m" model "$DATA/brick_pan" plain
+    expect 0 "" "$BIN/d4r-convert" "$DATA/brick_pan" full
+    expect 0 "previous = current + motion, y down, fit best" "$m" --sequence 0 --ratio 2 model full from-full
+    grep -q "jitter: sign ++ fits best" log || fail "the jitter's sign was not told: $(cat log)"
+    same plain from-full
+    expect 0 "" "$BIN/d4r-convert" --motion-type f16 --as-sequence 12 "$DATA/brick_pan" half
+    [ -f half/0012.json ] && [ -f half/x2/motion/0012/0003.exr ] || fail "wrong names: $(find half)"
+    expect 0 "" "$m" model half from-half
+    expect 0 "" "$BIN/d4r-compare" -q --from 0 --min-psnr 50 from-half plain
+    # A capture with every sign the other way round is recognised, and gives the same pictures.
+    cp -r full turned
+    sed '/"Frames"/,$ { s/\("[XY]":[[:space:]]*\)-/\1@/; t; s/\("[XY]":[[:space:]]*\)/\1-/ }' full/0000.json |
+        sed 's/@//' >turned/0000.json
+    cmp -s full/0000.json turned/0000.json && fail "the jitter was not turned"
+    expect 0 "jitter: sign -- fits best" "$m" model turned from-turned
+    same plain from-turned
+    expect 5 "0007.json: No such file" "$m" --sequence 7 model full out
+    expect 5 "color/0000/0000.exr" "$m" --ratio 3 model full out
+    expect 5 "--sequence and --ratio need a capture folder" "$m" --ratio 2 model "$DATA/brick_pan/frames.json" out
+    rm full/x2/depth/0000/0002.exr
+    expect 5 "full/x2/depth/0000/0002.exr: No such file" "$m" model full out
+    truncate -s 1000 full/x2/color/0000/0001.exr
+    cp half/x2/depth/0012/0002.exr full/x2/depth/0000/
+    expect 5 "full/x2/color/0000/0001.exr" "$m" model full out
+    sed -i 's/"Frames"/"Fames"/' turned/0000.json
+    expect 5 "turned/0000.json: Frames: must be an array" "$m" model turned out
+    absent out
+}
+
+# --check finds each wrong convention by itself.
+check() {
+    expect 0 "every declared convention fits" "$m" --check=only model "$DATA/brick_pan" -
+    expect 0 "try --motion-direction to-previous" "$m" --check=only --motion-direction from-previous model "$DATA/brick_pan" -
+    expect 0 "try --motion-y down" "$m" --check=only --motion-y up model "$DATA/brick_pan" -
+    expect 0 "vectors fit better as render pixels" "$m" --check=only --motion-unit output-pixels model "$DATA/brick_pan" -
+    expect 0 "vectors fit better as render pixels" "$m" --check=only --motion-unit uv model "$DATA/brick_pan" -
+    for sign in +- -+ --; do
+        expect 0 "try --jitter-sign $sign" "$m" --check=only --jitter-sign $sign model "$DATA/brick_pan" -
+        expect 0 "try --jitter-sign $sign" "$m" --check=only --jitter-sign $sign model "$DATA/static" -
+    done
+    expect 0 "try --motion-jittered no" "$m" --check=only --motion-jittered yes model "$DATA/brick_pan" -
+    copy brick_pan seq
+    sed -i 's/-0.16666666666666669/-1.5/' seq/frames.json
+    expect 0 "frames[0].jitter: 0, -1.5 is beyond one render pixel" "$m" --check=only model seq -
+    [ ! -e - ] || fail "a folder named '-' was made"
+}
+
+# The same frames in other files and with each convention the other way round give the same pictures: exactly where
+# no value changes, else up to what the rounding of vectors does.
+conventions() {
+    expect 0 "" "$m" model "$DATA/brick_pan" plain
+    for variant in npy npy32 exr reversed flip_y scaled output_pixels uv ndc jittered at_output regular; do
+        "$BIN/d4r_sequence_variant" $variant "$DATA/brick_pan" seq || fail "no variant $variant"
+        expect 0 "" "$m" --check model seq out
+        if grep "try --" log; then fail "$variant: --check objects"; fi
+        case $variant in
+        npy | npy32 | exr | reversed | flip_y | scaled) same plain out ;;
+        *) expect 0 "" "$BIN/d4r-compare" -q --from 0 --min-psnr 50 out plain ;;
+        esac
+        rm -rf seq out
+    done
+}
+
+# SIGINT ends the run with 130 and leaves nothing.
+interrupt() {
+    "$m" --dump dump model "$DATA/static" out 1000 >log 2>&1 &
+    pid=$!
+    tries=0
+    while [ ! -d out.tmp-$pid ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
+    [ -d out.tmp-$pid ] || fail "the run did not start: $(cat log)"
+    sleep 1
+    kill -INT $pid
+    wait $pid
+    code=$?
+    [ $code -eq 130 ] || fail "exit code $code instead of 130: $(cat log)"
+    grep -q interrupted log || fail "no word of the interruption"
+    absent out dump
+}
+
+$PART
+finish
