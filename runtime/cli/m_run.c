@@ -38,6 +38,20 @@ void m_results_free(m_results *results)
     memset(results, 0, sizeof *results);
 }
 
+/* ---- the caller's own images in the dump */
+
+static void dump_image(const runner *r, uint64_t ticket, const char *stage, const char *name, const cli_image *image)
+{
+    d4r_dump_item item = {.stage = stage,
+                          .name = name,
+                          .dtype = image->half ? "<f2" : "<f4",
+                          .dimensions = 3,
+                          .shape = {image->size.height, image->size.width, image->channels},
+                          .data = image->data,
+                          .size = image->bytes};
+    if (r->dump && image->data) m_dump_item(r->dump, ticket, &item);
+}
+
 /* ---- one finished frame */
 
 static d4r_status to_image(const runner *r, cli_image *image)
@@ -76,12 +90,14 @@ static d4r_status compare(const runner *r, size_t index, const cli_display *ours
     return status;
 }
 
-static d4r_status keep_picture(runner *r, size_t index, m_frame_result *result)
+static d4r_status keep_picture(runner *r, const waiting *done, m_frame_result *result)
 {
+    size_t index = done->frame;
     cli_image image;
     cli_display display;
     d4r_status status = to_image(r, &image);
     if (status != D4R_OK) return status;
+    dump_image(r, done->ticket, "downsample", "output", &image);
     status = cli_display_make(&image, r->sequence->conventions.ldr, cli_log(), &display);
     if (status == D4R_OK) {
         result->not_finite = display.not_finite;
@@ -116,7 +132,7 @@ static d4r_status finish_oldest(runner *r)
     }
     if (status == D4R_OK && done.run == 0) {
         result->finished = true;
-        if (r->pixels) status = keep_picture(r, done.frame, result);
+        if (r->pixels) status = keep_picture(r, &done, result);
         size_t count = r->sequence->frame_count;
         if (result->compared)
             cli_progress("frame %zu of %zu  %.2f dB  %.1f ms", done.frame + 1, count, result->psnr,
@@ -158,6 +174,12 @@ static d4r_status submit_frame(runner *r, uint32_t run, size_t index)
     entry.submitted = cli_now();
     r->last_completion += entry.submitted - before; /* loading is not the upscaler's time */
     status = d4r_upscaler_submit(r->upscaler, &frame, &entry.ticket);
+    if (status == D4R_OK) {
+        dump_image(r, entry.ticket, "frame", "color", &planes.color);
+        dump_image(r, entry.ticket, "frame", "motion", &planes.motion);
+        dump_image(r, entry.ticket, "frame", "depth", &planes.depth);
+        dump_image(r, entry.ticket, "frame", "exposure", &planes.exposure);
+    }
     if (!r->kept) cli_planes_free(&planes);
     if (status != D4R_OK)
         return d4r_fail(cli_log(), status, "%s: frames[%zu]: not accepted: %s", r->sequence->file, index,

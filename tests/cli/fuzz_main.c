@@ -1,4 +1,5 @@
-/* Runs the fuzz target on mutations of good inputs, without libFuzzer: "fuzz_loader COUNT [SEED]". */
+/* Runs the fuzz target on mutations of good inputs, without libFuzzer: "fuzz_loader COUNT [SEED]"; writes the good
+ * inputs as a corpus: "fuzz_loader --write FOLDER". */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,9 +77,32 @@ static size_t mutate(uint8_t *bytes, size_t size, size_t capacity)
     return size;
 }
 
+static int write_seed(const char *folder, int number, const uint8_t *bytes, size_t size)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/seed-%d", folder, number);
+    FILE *file = fopen(path, "wb");
+    if (!file) return 1;
+    size_t written = fwrite(bytes, 1, size, file);
+    return fclose(file) || written != size;
+}
+
+static int write_seeds(const char *folder)
+{
+    uint8_t bytes[512];
+    int failed = 0;
+    for (int i = 0; i < 2; i++) failed |= write_seed(folder, i, (const uint8_t *)seeds[i], strlen(seeds[i]));
+    for (int i = 2; i < 10; i++) {
+        size_t size = npy_seed(bytes);
+        failed |= write_seed(folder, i, bytes, size);
+    }
+    return failed;
+}
+
 int main(int count, char **arguments)
 {
     static uint8_t bytes[4096];
+    if (count == 3 && !strcmp(arguments[1], "--write")) return write_seeds(arguments[2]);
     long rounds = count > 1 ? atol(arguments[1]) : 10000;
     if (count > 2) random_state = (uint64_t)atol(arguments[2]);
     for (long i = 0; i < rounds; i++) {

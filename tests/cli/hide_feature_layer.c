@@ -10,13 +10,11 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 static PFN_vkGetInstanceProcAddr next_get;
-static VkInstance next_instance;
+static PFN_vkGetPhysicalDeviceFeatures2 next_features2;
 
 static VKAPI_ATTR void VKAPI_CALL get_features2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *features)
 {
-    PFN_vkGetPhysicalDeviceFeatures2 next =
-        (PFN_vkGetPhysicalDeviceFeatures2)next_get(next_instance, "vkGetPhysicalDeviceFeatures2");
-    next(device, features);
+    next_features2(device, features);
     for (VkBaseOutStructure *item = features->pNext; item; item = item->pNext) {
         if (item->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES)
             ((VkPhysicalDeviceVulkan12Features *)item)->timelineSemaphore = VK_FALSE;
@@ -39,7 +37,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)next_get(NULL, "vkCreateInstance");
     VkResult result = create ? create(info, allocator, instance) : VK_ERROR_INITIALIZATION_FAILED;
-    next_instance = result == VK_SUCCESS ? *instance : NULL;
+    /* Looked up now: later the loader answers with this layer's own function. */
+    if (result == VK_SUCCESS)
+        next_features2 =
+            (PFN_vkGetPhysicalDeviceFeatures2)next_get(*instance, "vkGetPhysicalDeviceFeatures2");
     return result;
 }
 

@@ -87,6 +87,10 @@ grep -q nowhere log || fail "the model is not named"
 for file in model.json weights.bin hipnet.bin weights.safetensors; do
     rm -rf bad && cp -r model bad && truncate -s -30 bad/$file
     expect 4 "$file" "$m" bad "$DATA/static" out
+    rm -rf bad && cp -r model bad && printf 'more' >>bad/$file
+    expect 4 "$file" "$m" bad "$DATA/static" out
+    rm bad/$file
+    expect 4 "$file" "$m" bad "$DATA/static" out
 done
 rm -rf bad && cp -r model bad && put bad/weights.bin 1000 '\252'
 expect 4 "weights.bin" "$m" bad "$DATA/static" out
