@@ -8,7 +8,7 @@ layout(local_size_x = 8, local_size_y = 8) in;
 
 struct primitive {
     vec4 a, b, c, p; // box: centre, half size; quad: centre, half axes; capsule: ends (radius in a.w); sphere: centre, radius
-    uvec4 meta;      // material, object, cutout, kind: 1 box, 2 quad, 3 capsule, 4 sphere
+    uvec4 meta;      // material, object, kind, 0
 };
 struct material {
     vec4 color0, color1, color2; // rgb; w: emission, specular, gloss
@@ -50,7 +50,8 @@ push;
 const float FAR = 1e6;
 const float PI = 3.14159265358979;
 
-const uint CUT_MESH = 1, CUT_POLAR = 2, CUT_LEAVES = 3;
+// A quad is a sheet (whole, or a mesh of bars), a wheel (rim, hub, spokes) or leaves.
+const uint KIND_BOX = 0, KIND_SHEET = 1, KIND_WHEEL = 2, KIND_LEAVES = 3, KIND_CAPSULE = 4, KIND_SPHERE = 5, KINDS = 6;
 const uint PATTERN_PLAIN = 0, PATTERN_BRICK = 1, PATTERN_TILES = 2, PATTERN_STRIPES = 3, PATTERN_FACADE = 4,
            PATTERN_TEXT = 5, PATTERN_PRINT = 6, PATTERN_ZONES = 7, PATTERN_STAR = 8;
 
@@ -109,31 +110,44 @@ float hit_box(primitive k, vec3 o, vec3 d)
     return near <= far && near > 0.0 ? near : FAR;
 }
 
-// Is the sheet solid at x, y (metres from its centre)?
-bool solid(primitive k, vec2 at, vec2 extent)
+// The three kinds of quad have a function each: together they would cost every quad the sum of all three.
+
+// p: bar spacing x, y, half widths; a spacing of 0: whole.
+bool mesh_solid(primitive k, vec2 at, vec2 extent)
 {
     vec2 cell = abs(fract(at / k.p.xy + 0.5) - 0.5) * k.p.xy;
-    bool mesh = cell.x < k.p.z || cell.y < k.p.w;
-    // polar: p = spokes, rim width, spoke half width, hub radius
-    float r = length(at), around = atan(at.y, at.x) * k.p.x / (2.0 * PI);
-    bool polar = r < extent.x && (r > extent.x - k.p.y || r < k.p.w ||
-                                  abs(fract(around + 0.5) - 0.5) * 2.0 * PI / k.p.x * r < k.p.z);
-    // leaves: p = leaf size, density
-    vec2 leaf = at / k.p.x;
-    float cover = noise(leaf, 7u) + 0.35 * noise(leaf * 3.1, 8u);
-    bool leaves = cover > k.p.y + 0.55 * dot(at / extent, at / extent);
-    return k.meta.z == CUT_MESH ? mesh : k.meta.z == CUT_POLAR ? polar : k.meta.z == CUT_LEAVES ? leaves : true;
+    return k.p.x == 0.0 || cell.x < k.p.z || cell.y < k.p.w;
 }
 
-float hit_quad(primitive k, vec3 o, vec3 d)
+// p: spokes, rim width, spoke half width, hub radius
+bool wheel_solid(primitive k, vec2 at, vec2 extent)
 {
-    vec3 n = cross(k.b.xyz, k.c.xyz), q = k.a.xyz - o;
-    float t = dot(n, q) / dot(n, d);
-    vec3 at = d * t - q;
-    vec2 extent = vec2(length(k.b.xyz), length(k.c.xyz));
-    vec2 s = vec2(dot(at, k.b.xyz), dot(at, k.c.xyz)) / extent;
-    return t > 0.0 && abs(s.x) <= extent.x && abs(s.y) <= extent.y && solid(k, s, extent) ? t : FAR;
+    float r = length(at), around = atan(at.y, at.x) * k.p.x / (2.0 * PI);
+    return r < extent.x && (r > extent.x - k.p.y || r < k.p.w ||
+                            abs(fract(around + 0.5) - 0.5) * 2.0 * PI / k.p.x * r < k.p.z);
 }
+
+// p: leaf size, threshold
+bool leaves_solid(primitive k, vec2 at, vec2 extent)
+{
+    vec2 leaf = at / k.p.x;
+    float cover = noise(leaf, 7u) + 0.35 * noise(leaf * 3.1, 8u);
+    return cover > k.p.y + 0.55 * dot(at / extent, at / extent);
+}
+
+#define HIT_QUAD(name, solid)                                                                                          \
+    float name(primitive k, vec3 o, vec3 d)                                                                            \
+    {                                                                                                                  \
+        vec3 n = cross(k.b.xyz, k.c.xyz), q = k.a.xyz - o;                                                             \
+        float t = dot(n, q) / dot(n, d);                                                                               \
+        vec3 at = d * t - q;                                                                                           \
+        vec2 extent = vec2(length(k.b.xyz), length(k.c.xyz));                                                          \
+        vec2 s = vec2(dot(at, k.b.xyz), dot(at, k.c.xyz)) / extent;                                                    \
+        return t > 0.0 && abs(s.x) <= extent.x && abs(s.y) <= extent.y && solid(k, s, extent) ? t : FAR;               \
+    }
+HIT_QUAD(hit_sheet, mesh_solid)
+HIT_QUAD(hit_wheel, wheel_solid)
+HIT_QUAD(hit_leaves, leaves_solid)
 
 float hit_sphere(vec3 centre, float radius, vec3 o, vec3 d)
 {
@@ -178,46 +192,53 @@ struct rays {
         r.found[i] = t < r.nearest[i] ? int(index) : r.found[i];                                                       \
         r.nearest[i] = min(t, r.nearest[i]);                                                                           \
     }
-#define LOOP(slot, X)                                                                                                  \
-    for (uint end = at + lists[list + slot]; at < end; at++) {                                                         \
+#define LOOP(kind, X)                                                                                                  \
+    for (uint end = at + lists[list + 1u + kind]; at < end; at++) {                                                    \
         uint index = lists[at];                                                                                        \
         primitive k = primitives[index];                                                                               \
         EACH(X)                                                                                                        \
     }
-#define LOOP_MOVING(slot, X)                                                                                           \
-    for (uint end = at + lists[list + slot]; at < end; at++) {                                                         \
+#define LOOP_MOVING(kind, X)                                                                                           \
+    for (uint end = at + lists[list + 1u + KINDS + kind]; at < end; at++) {                                            \
         uint index = lists[at];                                                                                        \
         primitive k = primitives[index];                                                                               \
         object m = objects[k.meta.y];                                                                                  \
         EACH(X)                                                                                                        \
     }
-#define BOX(i) TAKE(i, hit_box(k, r.origin[i], r.direction[i]))
-#define QUAD(i) TAKE(i, hit_quad(k, r.origin[i], r.direction[i]))
-#define CAPSULE(i) TAKE(i, hit_capsule(k, r.origin[i], r.direction[i]))
-#define SPHERE(i) TAKE(i, hit_sphere(k.a.xyz, k.a.w, r.origin[i], r.direction[i]))
-#define MOVED_BOX(i) TAKE(i, hit_box(k, IN_OBJECT(i)))
-#define MOVED_QUAD(i) TAKE(i, hit_quad(k, IN_OBJECT(i)))
-#define MOVED_CAPSULE(i) TAKE(i, hit_capsule(k, IN_OBJECT(i)))
-#define MOVED_SPHERE(i) TAKE(i, hit_sphere(k.a.xyz, k.a.w, IN_OBJECT(i)))
+#define AS_IS(i) r.origin[i], r.direction[i]
 #define IN_OBJECT(i) to_object(m.now, r.origin[i]), turn_to_object(m.now, r.direction[i])
+#define BOX(i) TAKE(i, hit_box(k, AS_IS(i)))
+#define SHEET(i) TAKE(i, hit_sheet(k, AS_IS(i)))
+#define WHEEL(i) TAKE(i, hit_wheel(k, AS_IS(i)))
+#define LEAVES(i) TAKE(i, hit_leaves(k, AS_IS(i)))
+#define CAPSULE(i) TAKE(i, hit_capsule(k, AS_IS(i)))
+#define SPHERE(i) TAKE(i, hit_sphere(k.a.xyz, k.a.w, AS_IS(i)))
+#define MOVING_BOX(i) TAKE(i, hit_box(k, IN_OBJECT(i)))
+#define MOVING_SHEET(i) TAKE(i, hit_sheet(k, IN_OBJECT(i)))
+#define MOVING_WHEEL(i) TAKE(i, hit_wheel(k, IN_OBJECT(i)))
+#define MOVING_CAPSULE(i) TAKE(i, hit_capsule(k, IN_OBJECT(i)))
+#define MOVING_SPHERE(i) TAKE(i, hit_sphere(k.a.xyz, k.a.w, IN_OBJECT(i)))
 #define CLEAR(i)                                                                                                       \
     r.nearest[i] = FAR;                                                                                                \
     r.found[i] = -1;
 
-// A list: offset of its indices, then the number of boxes, quads, capsules, spheres that stand still, then of those that
-// move.
+// A list: offset of its indices, then for every kind the number of primitives that stand still, then of those that move.
+// Leaves do not move.
 void trace(uint list, inout rays r)
 {
     uint at = lists[list];
     EACH(CLEAR)
-    LOOP(1, BOX)
-    LOOP(2, QUAD)
-    LOOP(3, CAPSULE)
-    LOOP(4, SPHERE)
-    LOOP_MOVING(5, MOVED_BOX)
-    LOOP_MOVING(6, MOVED_QUAD)
-    LOOP_MOVING(7, MOVED_CAPSULE)
-    LOOP_MOVING(8, MOVED_SPHERE)
+    LOOP(KIND_BOX, BOX)
+    LOOP(KIND_SHEET, SHEET)
+    LOOP(KIND_WHEEL, WHEEL)
+    LOOP(KIND_LEAVES, LEAVES)
+    LOOP(KIND_CAPSULE, CAPSULE)
+    LOOP(KIND_SPHERE, SPHERE)
+    LOOP_MOVING(KIND_BOX, MOVING_BOX)
+    LOOP_MOVING(KIND_SHEET, MOVING_SHEET)
+    LOOP_MOVING(KIND_WHEEL, MOVING_WHEEL)
+    LOOP_MOVING(KIND_CAPSULE, MOVING_CAPSULE)
+    LOOP_MOVING(KIND_SPHERE, MOVING_SPHERE)
 }
 
 // ---- light and sky
@@ -417,18 +438,18 @@ void frame_of(hit h, primitive k, vec3 direction, out vec3 n, out vec3 tangent, 
     n = x ? vec3(sign(q.x), 0.0, 0.0) : y ? vec3(0.0, sign(q.y), 0.0) : vec3(0.0, 0.0, sign(q.z));
     tangent = x ? vec3(0.0, 0.0, -sign(q.x)) : y ? vec3(1.0, 0.0, 0.0) : vec3(sign(q.z), 0.0, 0.0);
     uv = x ? vec2(-sign(q.x) * q.z, q.y) : y ? vec2(q.x, -q.z) : vec2(sign(q.z) * q.x, q.y);
-    if (k.meta.w == 2u) {
+    if (k.meta.z >= KIND_SHEET && k.meta.z <= KIND_LEAVES) {
         n = normalize(cross(k.b.xyz, k.c.xyz));
         n *= dot(n, direction) > 0.0 ? -1.0 : 1.0;
         tangent = normalize(k.b.xyz);
         uv = vec2(dot(q, tangent), dot(q, normalize(k.c.xyz)));
     }
-    if (k.meta.w >= 3u) {
-        vec3 axis = k.meta.w == 3u ? k.b.xyz - k.a.xyz : vec3(0.0, 1.0, 0.0);
-        float along = k.meta.w == 3u ? clamp(dot(q, axis) / dot(axis, axis), 0.0, 1.0) : 0.0;
+    if (k.meta.z >= KIND_CAPSULE) {
+        vec3 axis = k.meta.z == KIND_CAPSULE ? k.b.xyz - k.a.xyz : vec3(0.0, 1.0, 0.0);
+        float along = k.meta.z == KIND_CAPSULE ? clamp(dot(q, axis) / dot(axis, axis), 0.0, 1.0) : 0.0;
         n = normalize(q - axis * along);
         tangent = normalize(cross(axis, n) + vec3(1e-6, 0.0, 0.0));
-        uv = k.meta.w == 3u ? vec2(atan(n.z, n.x) * k.a.w, along * length(axis)) : vec2(atan(n.z, n.x), asin(n.y)) * k.a.w;
+        uv = k.meta.z == KIND_CAPSULE ? vec2(atan(n.z, n.x) * k.a.w, along * length(axis)) : vec2(atan(n.z, n.x), asin(n.y)) * k.a.w;
     }
     bitangent = cross(n, tangent);
 }
@@ -490,5 +511,5 @@ vec3 project(camera v, vec3 relative)
 
 uint tile_list()
 {
-    return ((gl_WorkGroupID.y + push.tile_y) * push.tiles_x + gl_WorkGroupID.x) * 9u;
+    return ((gl_WorkGroupID.y + push.tile_y) * push.tiles_x + gl_WorkGroupID.x) * (1u + 2u * KINDS);
 }

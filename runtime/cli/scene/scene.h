@@ -11,7 +11,7 @@
 
 typedef struct scene_primitive {
     float a[4], b[4], c[4], p[4];
-    uint32_t material, object, cut, kind; /* kind: 1 + scene_kind */
+    uint32_t material, object, kind, unused;
 } scene_primitive;
 
 typedef struct scene_material {
@@ -39,8 +39,15 @@ _Static_assert(sizeof(scene_primitive) == 80 && sizeof(scene_material) == 96 && 
                    sizeof(scene_frame) == 2 * 64 + 5 * 16 + 8 * 16,
                "the layouts of scene.glsl");
 
-enum scene_kind { SCENE_BOX, SCENE_QUAD, SCENE_CAPSULE, SCENE_SPHERE, SCENE_KINDS };
-enum scene_cut { SCENE_SOLID, SCENE_MESH, SCENE_POLAR, SCENE_LEAVES };
+enum scene_kind {
+    SCENE_BOX,
+    SCENE_SHEET,  /* the three kinds of quad: whole or a mesh, */
+    SCENE_WHEEL,  /* a rim with spokes, */
+    SCENE_LEAVES, /* leaves; these cannot be part of a moving object */
+    SCENE_CAPSULE,
+    SCENE_SPHERE,
+    SCENE_KINDS
+};
 enum scene_pattern {
     SCENE_PLAIN,
     SCENE_BRICK,
@@ -104,8 +111,9 @@ scene_material *scene_glow(scene *s, vec3 color, double emission);
 scene_material *scene_letters(scene *s, const char *text, double pixel, vec3 background, vec3 ink,
                               double emission);
 void scene_box(scene *s, vec3 low, vec3 high);
-/* A sheet: centre and half axes; cut with its four parameters (scene.glsl: solid()). */
-void scene_quad(scene *s, vec3 centre, vec3 half_u, vec3 half_v, enum scene_cut cut, double p0, double p1,
+/* A quad: centre and half axes; its four parameters are those of mesh_solid(), wheel_solid() or leaves_solid() in
+ * scene.glsl; all zero: whole. */
+void scene_quad(scene *s, vec3 centre, vec3 half_u, vec3 half_v, enum scene_kind kind, double p0, double p1,
                 double p2, double p3);
 void scene_rod(scene *s, vec3 a, vec3 b, double radius);
 void scene_ball(scene *s, vec3 centre, double radius);
@@ -129,7 +137,7 @@ scene_function scene_street, scene_gallery, scene_chart;
 
 #define SCENE_TILE 8
 typedef struct scene_lists {
-    uint32_t *words; /* nine words a tile, the shadow casters' nine, then indices */
+    uint32_t *words; /* a list a tile, the shadow casters' list, then indices */
     size_t count;
     uint32_t shadow_list;
     uint32_t tiles_x, tiles_y;

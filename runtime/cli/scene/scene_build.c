@@ -115,7 +115,8 @@ static scene_primitive *add(scene *s, enum scene_kind kind)
         s->primitive_count--;
     }
     scene_primitive *k = &s->primitives[s->primitive_count];
-    *k = (scene_primitive){.p = {1, 1, 0, 0}, .material = s->material, .object = s->object, .kind = kind + 1};
+    if (kind == SCENE_LEAVES && s->object) s->full = true;
+    *k = (scene_primitive){.material = s->material, .object = s->object, .kind = kind};
     s->casts[s->primitive_count] = s->shadow;
     s->primitive_count++;
     return k;
@@ -128,14 +129,13 @@ void scene_box(scene *s, vec3 low, vec3 high)
     set3(k->b, (vec3){(high.x - low.x) / 2, (high.y - low.y) / 2, (high.z - low.z) / 2});
 }
 
-void scene_quad(scene *s, vec3 centre, vec3 half_u, vec3 half_v, enum scene_cut cut, double p0, double p1,
+void scene_quad(scene *s, vec3 centre, vec3 half_u, vec3 half_v, enum scene_kind kind, double p0, double p1,
                 double p2, double p3)
 {
-    scene_primitive *k = add(s, SCENE_QUAD);
+    scene_primitive *k = add(s, kind);
     set3(k->a, centre);
     set3(k->b, half_u);
     set3(k->c, half_v);
-    k->cut = cut;
     k->p[0] = (float)p0;
     k->p[1] = (float)p1;
     k->p[2] = (float)p2;

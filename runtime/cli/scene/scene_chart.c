@@ -51,8 +51,8 @@ void scene_chart(scene *s, double seconds, double step, d4r_size output)
         scene_ball(s, V(1.52, -0.32 - 0.14 * i, -3.98), 0.005);
     }
     scene_paint(s, SCENE_PLAIN, V(0.75, 0.74, 0.70), V(0, 0, 0));
-    scene_quad(s, V(1.85, -0.6, -3.98), V(0.16, 0.03, 0), V(-0.03, 0.35, 0), SCENE_MESH, 0.030, 0.041, 0.0022,
-               0.0022);
+    scene_quad(s, V(1.85, -0.6, -3.98), V(0.16, 0.03, 0), V(-0.03, 0.35, 0), SCENE_SHEET, 0.030, 0.041,
+               0.0022, 0.0022);
     const camera_pose still = {V(0.013, 0.011, 0), V(0.013, 0.011, -4), 0, 0.98};
     scene_camera_set(&s->frame.now, &still, 0.1, output);
     scene_camera_set(&s->frame.previous, &still, 0.1, output);

@@ -39,8 +39,8 @@ static void room(scene *s)
     scene_box(s, V(-7.4, 6.2, -28.4), V(-2.6, 6.5, 6)); /* ceiling, open in the middle */
     scene_box(s, V(2.6, 6.2, -28.4), V(7.4, 6.5, 6));
     scene_paint(s, SCENE_PLAIN, V(0.055, 0.06, 0.065), V(0, 0, 0));
-    scene_quad(s, V(0, 6.35, -11.2), V(2.6, 0, 0), V(0, 0, 17.2), SCENE_MESH, 0.65, 0.86, 0.028, 0.028);
-    scene_quad(s, V(0, 3.6, -28.2), V(2.6, 0, 0), V(0, 2.6, 0), SCENE_MESH, 0.52, 0.65, 0.022, 0.022);
+    scene_quad(s, V(0, 6.35, -11.2), V(2.6, 0, 0), V(0, 0, 17.2), SCENE_SHEET, 0.65, 0.86, 0.028, 0.028);
+    scene_quad(s, V(0, 3.6, -28.2), V(2.6, 0, 0), V(0, 2.6, 0), SCENE_SHEET, 0.52, 0.65, 0.022, 0.022);
     s->shadow = false;
     scene_paint(s, SCENE_PLAIN, V(0.16, 0.12, 0.09), V(0, 0, 0)); /* skirting */
     scene_box(s, V(-7, 0, -28), V(-6.95, 0.22, 6));
@@ -125,7 +125,7 @@ static void pictures(scene *s)
 
 static void ring(scene *s, double radius, double rim)
 {
-    scene_quad(s, V(0, 0, 0), V(radius, 0, 0), V(0, radius, 0), SCENE_POLAR, 1, rim, 0, 0);
+    scene_quad(s, V(0, 0, 0), V(radius, 0, 0), V(0, radius, 0), SCENE_WHEEL, 1, rim, 0, 0);
 }
 
 static void turning(scene *s, vec3 at, double yaw, double pitch, double roll, double yaw_speed,
@@ -151,7 +151,7 @@ static void sculpture(scene *s, double seconds, double step)
     turning(s, at, 0.2, -0.8, 0, 0.5, 0, seconds, step);
     ring(s, 0.98, 0.05);
     turning(s, at, 0, 1.35, 0, 0, 1.2, seconds, step); /* a toothed wheel, nearly flat */
-    scene_quad(s, V(0, 0, 0), V(1.55, 0, 0), V(0, 1.55, 0), SCENE_POLAR, 24, 0.05, 0.006, 0.12);
+    scene_quad(s, V(0, 0, 0), V(1.55, 0, 0), V(0, 1.55, 0), SCENE_WHEEL, 24, 0.05, 0.006, 0.12);
     turning(s, at, 0, 0, 0, 1.8, 0, seconds, step);
     scene_glow(s, V(0.35, 0.6, 1.0), 8);
     scene_ball(s, V(0.8, 0.1, 0), 0.09);
@@ -170,9 +170,9 @@ static void sculpture(scene *s, double seconds, double step)
     /* railing around it */
     scene_paint(s, SCENE_PLAIN, V(0.04, 0.04, 0.045), V(0, 0, 0))->color1[3] = 1.0f;
     for (int k = -1; k <= 1; k += 2) {
-        scene_quad(s, V(0, 0.45, -8.2 + 2.1 * k), V(2.1, 0, 0), V(0, 0.42, 0), SCENE_MESH, 0.09, 10, 0.0055,
+        scene_quad(s, V(0, 0.45, -8.2 + 2.1 * k), V(2.1, 0, 0), V(0, 0.42, 0), SCENE_SHEET, 0.09, 10, 0.0055,
                    0);
-        scene_quad(s, V(2.1 * k, 0.45, -8.2), V(0, 0, 2.1), V(0, 0.42, 0), SCENE_MESH, 0.09, 10, 0.0055, 0);
+        scene_quad(s, V(2.1 * k, 0.45, -8.2), V(0, 0, 2.1), V(0, 0.42, 0), SCENE_SHEET, 0.09, 10, 0.0055, 0);
         scene_rod(s, V(-2.1, 0.9, -8.2 + 2.1 * k), V(2.1, 0.9, -8.2 + 2.1 * k), 0.022);
         scene_rod(s, V(2.1 * k, 0.9, -10.3), V(2.1 * k, 0.9, -6.1), 0.022);
     }

@@ -30,7 +30,7 @@ static void bounds(const scene_primitive *k, enum scene_kind kind, vec3 *centre,
     axes[0] = (vec3){kind == SCENE_BOX ? k->b[0] : r, 0, 0};
     axes[1] = (vec3){0, kind == SCENE_BOX ? k->b[1] : r, 0};
     axes[2] = (vec3){0, 0, kind == SCENE_BOX ? k->b[2] : r};
-    if (kind == SCENE_QUAD) {
+    if (kind >= SCENE_SHEET && kind <= SCENE_LEAVES) {
         axes[0] = (vec3){k->b[0], k->b[1], k->b[2]};
         axes[1] = (vec3){k->c[0], k->c[1], k->c[2]};
         axes[2] = (vec3){0, 0, 0};
@@ -69,7 +69,7 @@ static struct reach reach_of(const scene *s, uint32_t index, d4r_size size, doub
     const scene_primitive *k = &s->primitives[index];
     vec3 centre, axes[3], corner[8];
     double box[4] = {1e9, 1e9, -1e9, -1e9};
-    bounds(k, (enum scene_kind)(k->kind - 1), &centre, axes);
+    bounds(k, (enum scene_kind)k->kind, &centre, axes);
     for (int i = 0; i < 8; i++) {
         double u = i & 1 ? 1 : -1, v = i & 2 ? 1 : -1, w = i & 4 ? 1 : -1;
         corner[i] = to_camera(s, &s->objects[k->object],
@@ -103,7 +103,7 @@ static size_t write_list(const scene *s, const struct reach *reaches, int x, int
         for (uint32_t i = 0; i < s->primitive_count; i++) {
             const struct reach *r = reaches ? &reaches[i] : NULL;
             const scene_primitive *k = &s->primitives[i];
-            if (k->kind - 1 + (k->object ? SCENE_KINDS : 0) != slot) continue;
+            if (k->kind + (k->object ? SCENE_KINDS : 0) != slot) continue;
             if (r ? x >= r->x0 && x <= r->x1 && y >= r->y0 && y <= r->y1 : s->casts[i]) words[at++] = i;
         }
         words[header + 1 + slot] = (uint32_t)(at - start);

@@ -50,6 +50,7 @@ static void house(scene *s, int side, double z0, int windows, int floors, vec3 w
     double face = 6.2 * side, back = 15.0 * side, spacing = 2.2, storey = 3.0;
     double z1 = z0 - windows * spacing, top = 3.7 + floors * storey;
     double low = fmin(face, back), high = fmax(face, back);
+    s->shadow = side > 0; /* the sun is on the right: the left row's shadow is never seen */
     scene_material *m = scene_paint(s, SCENE_FACADE, wall, wall2);
     m->size[0] = 0.25f, m->size[1] = 0.075f, m->size[2] = 0.006f;
     m->color2[0] = 0.42f, m->color2[1] = 0.39f, m->color2[2] = 0.35f;
@@ -78,13 +79,13 @@ static void house(scene *s, int side, double z0, int windows, int floors, vec3 w
                x = face + side * scene_random(s, 1.2, 2.5);
         scene_box(s, V(x - 0.4, top, z - 0.4), V(x + 0.4, top + scene_random(s, 1.0, 1.7), z + 0.4));
     }
-    s->shadow = true;
+    s->shadow = z0 > -15;
     /* an awning */
     m = scene_paint(s, SCENE_STRIPES, V(0.72, 0.68, 0.60), V(0.50, 0.07, 0.06));
     m->size[0] = 0.24f, m->size[1] = 0.5f;
     double z = z0 - 0.5 - scene_random(s, 0, 1.5);
-    scene_quad(s, V(face - side * 0.65, 2.95, z - 1.6), V(side * -0.65, -0.32, 0), V(0, 0, 1.6), SCENE_SOLID,
-               1, 1, 0, 0);
+    scene_quad(s, V(face - side * 0.65, 2.95, z - 1.6), V(side * -0.65, -0.32, 0), V(0, 0, 1.6), SCENE_SHEET,
+               0, 0, 0, 0);
 }
 
 static void houses(scene *s)
@@ -97,8 +98,8 @@ static void houses(scene *s)
     house(s, -1, -51.6, 10, 3, V(0.55, 0.47, 0.38), V(0.50, 0.42, 0.35), V(0.05, 0.12, 0.10));
     house(s, 1, 10, 6, 4, V(0.52, 0.46, 0.38), V(0.46, 0.40, 0.34), V(0.06, 0.10, 0.16));
     house(s, 1, -42.4, 12, 3, V(0.42, 0.20, 0.14), V(0.36, 0.16, 0.11), V(0.05, 0.07, 0.16));
-    /* a church tower closes the view, a row of houses the park */
     s->shadow = false;
+    /* a church tower closes the view, a row of houses the park */
     scene_material *far = scene_paint(s, SCENE_FACADE, V(0.44, 0.34, 0.28), V(0.40, 0.30, 0.25));
     far->size[0] = 0.5f, far->size[1] = 0.2f, far->more[0] = 2.2f, far->more[1] = 3, far->more[2] = 0.5f,
     far->more[3] = 0.8f;
@@ -114,7 +115,7 @@ static void houses(scene *s)
         scene_box(s, V(-2.5 - w, 24 + 1.6 * i, -89 - w), V(-2.5 + w, 25.6 + 1.6 * i, -89 + w));
     }
     scene_glow(s, V(1.0, 0.9, 0.7), 1.2); /* its clock */
-    scene_quad(s, V(-2.5, 19, -85.95), V(1.7, 0, 0), V(0, 1.7, 0), SCENE_POLAR, 12, 0.25, 0.08, 1.2);
+    scene_quad(s, V(-2.5, 19, -85.95), V(1.7, 0, 0), V(0, 1.7, 0), SCENE_WHEEL, 12, 0.25, 0.08, 1.2);
     s->shadow = true;
 }
 
@@ -136,7 +137,7 @@ static void park(scene *s)
     static const double places[6][2] = {{8.6, -9.5}, {7.9, -16}, {10.5, -21},
                                         {8.3, -27},  {12, -33},  {8.8, -38}};
     scene_paint(s, SCENE_PLAIN, V(0.02, 0.02, 0.022), V(0, 0, 0))->color1[3] = 0.5f;
-    scene_quad(s, V(6.0, 0.85, -22.3), V(0, 0, 19.0), V(0, 0.72, 0), SCENE_MESH, 0.13, 10, 0.011, 0);
+    scene_quad(s, V(6.0, 0.85, -22.3), V(0, 0, 19.0), V(0, 0.72, 0), SCENE_SHEET, 0.13, 10, 0.011, 0);
     for (int i = 0; i < 2; i++)
         scene_rod(s, V(6.0, 0.32 + 1.1 * i, -3.3), V(6.0, 0.32 + 1.1 * i, -41.3), 0.018);
     s->shadow = false;
@@ -161,8 +162,8 @@ static void wheel(scene *s, double seconds, double step)
     s->shadow = false;
     scene_moving(s, now, before);
     scene_paint(s, SCENE_PLAIN, V(0.55, 0.53, 0.52), V(0, 0, 0));
-    scene_quad(s, V(0, 0, 0), V(10, 0, 0), V(0, 10, 0), SCENE_POLAR, 24, 0.22, 0.045, 0.7);
-    scene_quad(s, V(0, 0, 0.7), V(9, 0, 0), V(0, 9, 0), SCENE_POLAR, 24, 0.16, 0.03, 0.6);
+    scene_quad(s, V(0, 0, 0), V(10, 0, 0), V(0, 10, 0), SCENE_WHEEL, 24, 0.22, 0.045, 0.7);
+    scene_quad(s, V(0, 0, 0.7), V(9, 0, 0), V(0, 9, 0), SCENE_WHEEL, 24, 0.16, 0.03, 0.6);
     scene_glow(s, V(1.0, 0.75, 0.4), 3.5);
     scene_glow(s, V(1.0, 0.25, 0.2), 3.5);
     for (int i = 0; i < 12; i++) {
@@ -218,11 +219,13 @@ static void lamps(scene *s)
     for (int i = 0; i < 4; i++) {
         double x = places[i][0], z = places[i][1];
         s->material = iron;
+        s->shadow = i < 2;
         scene_rod(s, V(x, 0, z), V(x, 3.55, z), 0.05);
         s->shadow = false;
         scene_rod(s, V(x, 0, z), V(x, 0.7, z), 0.10);
         scene_rod(s, V(x - 0.35, 3.3, z), V(x + 0.35, 3.3, z), 0.022);
         scene_ball(s, V(x, 4.05, z), 0.07);
+        s->shadow = false;
         s->material = glass;
         scene_ball(s, V(x, 3.78, z), 0.17);
         s->shadow = true;
