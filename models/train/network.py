@@ -196,15 +196,20 @@ def unmerged(x):
     return x.view(b, h, w, 2, 2, c // 4).permute(0, 1, 3, 2, 4, 5).reshape(b, 2 * h, 2 * w, c // 4)
 
 
+_index = {}  # made before a graph is captured
+
+
 class Weights:
     """Parameters as a step uses them: rounded matrices in the arithmetic type, biases, relative biases as tables."""
 
     def __init__(self, parameters, kind):
         named = parameters.named()
-        index = relative_index().to(parameters.vectors.device)
+        device = parameters.vectors.device
+        if device not in _index:
+            _index[device] = relative_index().to(device)
         self.matrix = {n: named[n].to(kind) for n in matrix_shapes()}
         self.bias = {n: named[n + ".bias"] for n in matrix_shapes()}
-        self.table = {n: named[n + ".rel_bias"].index_select(1, index).view(c // HEAD, 16, 16) for n, c, _ in blocks()}
+        self.table = {n: named[n + ".rel_bias"].index_select(1, _index[device]).view(c // HEAD, 16, 16) for n, c, _ in blocks()}
 
     def pair(self, name):
         return self.matrix[name], self.bias[name]
