@@ -9,17 +9,6 @@
 
 typedef struct d4r_hip_net d4r_hip_net;
 
-typedef enum d4r_hip_completion {
-    D4R_HIP_COMPLETION_EVENT = 0,   /* a thread waits for an event */
-    D4R_HIP_COMPLETION_CALLBACK = 1 /* the stream calls a host function */
-} d4r_hip_completion;
-
-typedef enum d4r_hip_graphs {
-    D4R_HIP_GRAPHS_AUTO = 0, /* where the runtime's version has no known fault (docs/hip.md) */
-    D4R_HIP_GRAPHS_OFF = 1,
-    D4R_HIP_GRAPHS_ON = 2
-} d4r_hip_graphs;
-
 typedef struct d4r_hip_net_params {
     const d4r_hip *hip; /* must outlive the net */
     d4r_hip_device device;

@@ -42,6 +42,7 @@ struct d4r_handoff {
     d4r_log log;
     VkSemaphore timeline;
     uint64_t watchdog_ns;
+    d4r_handoff_strategy strategy;
 
     pthread_mutex_t lock; /* guards the rest except the completion; held while B is signalled */
     pthread_cond_t changed;
@@ -54,6 +55,7 @@ struct d4r_handoff {
 
     bool busy; /* a callback is active or pending */
     bool cancelling;
+    bool tokens_seen; /* A of the job was reached: only then may its B be signalled */
     uint64_t job_id;
     uint64_t job_deadline;
 
@@ -187,46 +189,90 @@ void d4r_network_complete(void *completion, d4r_status status)
     pthread_mutex_unlock(&h->completion_lock);
 }
 
-/* The callback, and its completion when it is pending. No lock held. */
-static d4r_status call_network(d4r_handoff *h, uint64_t id, d4r_size grid)
+/* The callback. No lock held. D4R_PENDING: wait_completion. */
+static d4r_status call_network(d4r_handoff *h, uint64_t id, d4r_size grid, uint32_t marker_value)
 {
     const d4r_network_callbacks *callbacks = &h->network->callbacks;
-    d4r_network_job job = {
-        .frame = id, .token_grid = grid, .bytes = (uint64_t)grid.width * grid.height * 64, .completion = h};
-    d4r_status status;
+    d4r_network_job job = {.frame = id,
+                           .token_grid = grid,
+                           .bytes = (uint64_t)grid.width * grid.height * 64,
+                           .marker_value = marker_value,
+                           .completion = h};
     pthread_mutex_lock(&h->completion_lock);
     h->completion_pending = true;
     h->completed = false;
     pthread_mutex_unlock(&h->completion_lock);
-    status = callbacks->run(callbacks->user, &job);
-    if (status == D4R_PENDING) status = wait_completion(h);
+    return callbacks->run(callbacks->user, &job);
+}
+
+/* The bound for what comes next: lock held. */
+static void set_deadline(d4r_handoff *h, bool tokens_seen, uint64_t deadline)
+{
+    h->tokens_seen = tokens_seen;
+    h->job_deadline = deadline;
+    pthread_cond_broadcast(&h->changed);
+}
+
+static void start_job(d4r_handoff *h, uint64_t id, bool tokens_seen)
+{
+    h->busy = true;
+    h->job_id = id;
+    slot_of(h, id)->start_ns = now_ns();
+    set_deadline(h, tokens_seen, now_ns() + h->watchdog_ns);
+}
+
+/* Lock held. */
+static void end_job(d4r_handoff *h, uint64_t id, d4r_status status)
+{
     pthread_mutex_lock(&h->completion_lock);
     h->completion_pending = false;
     pthread_mutex_unlock(&h->completion_lock);
-    return status;
-}
-
-/* Lock held on entry and exit; released around the callback. */
-static void run_job(d4r_handoff *h, uint64_t id)
-{
-    frame_slot *slot = slot_of(h, id);
-    d4r_size grid = slot->grid;
-    d4r_status status;
-    slot->start_ns = now_ns();
-    h->busy = true;
-    h->job_id = id;
-    h->job_deadline = slot->start_ns + h->watchdog_ns;
-    pthread_cond_broadcast(&h->changed); /* the watchdog starts */
-    pthread_mutex_unlock(&h->lock);
-    status = call_network(h, id, grid);
-    pthread_mutex_lock(&h->lock);
-    if (status != D4R_OK && slot->state != FRAME_RESOLVED)
+    if (status != D4R_OK && slot_of(h, id)->state != FRAME_RESOLVED)
         d4r_fail(&h->log, D4R_ERROR_NETWORK, "frame %" PRIu64 ": the %s network failed: %s", id,
                  h->network->name, d4r_status_name(status));
     resolve(h, id, status == D4R_OK ? D4R_OK : D4R_ERROR_NETWORK);
     while (h->cancelling) pthread_cond_wait(&h->changed, &h->lock);
     h->busy = false;
     pthread_cond_broadcast(&h->changed);
+}
+
+/* Strategy `host`, A was reached. Lock held on entry and exit; released around the callback. */
+static void run_job(d4r_handoff *h, uint64_t id)
+{
+    d4r_size grid = slot_of(h, id)->grid;
+    d4r_status status;
+    start_job(h, id, true);
+    pthread_mutex_unlock(&h->lock);
+    status = call_network(h, id, grid, 0);
+    if (status == D4R_PENDING) status = wait_completion(h);
+    pthread_mutex_lock(&h->lock);
+    end_job(h, id, status);
+}
+
+static void cancel_job(d4r_handoff *h, uint64_t id);
+
+/* Strategy `marker`: the network enqueues its work behind a wait for the marker; only then does this thread wait for
+ * A, from which the watchdog counts. A frame whose A never comes lets the network go on by cancelling it. */
+static void run_job_ahead(d4r_handoff *h, uint64_t id)
+{
+    d4r_size grid = slot_of(h, id)->grid;
+    d4r_status status, tokens;
+    start_job(h, id, false);
+    pthread_mutex_unlock(&h->lock);
+    status = call_network(h, id, grid, (uint32_t)d4r_handoff_a(id));
+    pthread_mutex_lock(&h->lock);
+    set_deadline(h, false, UINT64_MAX);
+    pthread_mutex_unlock(&h->lock);
+    tokens = wait_tokens(h, id);
+    pthread_mutex_lock(&h->lock);
+    slot_of(h, id)->start_ns = now_ns();
+    set_deadline(h, true, now_ns() + h->watchdog_ns);
+    if (tokens != D4R_OK && status == D4R_PENDING) cancel_job(h, id);
+    pthread_mutex_unlock(&h->lock);
+    if (status == D4R_PENDING) status = wait_completion(h);
+    pthread_mutex_lock(&h->lock);
+    if (tokens == D4R_ERROR_DEVICE) resolve(h, id, tokens);
+    end_job(h, id, tokens == D4R_OK ? status : tokens);
 }
 
 static void free_handoff(d4r_handoff *h)
@@ -260,6 +306,10 @@ static void *runner_main(void *argument)
         if (!take_job(h, &id)) {
             if (h->closing) break;
             pthread_cond_wait(&h->changed, &h->lock);
+            continue;
+        }
+        if (h->strategy == D4R_HANDOFF_MARKER && !h->closing) {
+            run_job_ahead(h, id);
             continue;
         }
         pthread_mutex_unlock(&h->lock);
@@ -318,6 +368,10 @@ static void *watchdog_main(void *argument)
                 continue;
             }
             id = h->job_id;
+            if (!h->tokens_seen) { /* stuck while enqueueing: B must still come after A */
+                fail_next(h, id);
+                continue;
+            }
             d4r_fail(&h->log, D4R_ERROR_TIMEOUT,
                      "frame %" PRIu64 ": the %s network took longer than %" PRIu64 " ms; frame given up", id,
                      h->network->name, h->watchdog_ns / 1000000u);
@@ -376,6 +430,7 @@ d4r_status d4r_handoff_create(const d4r_handoff_desc *desc, d4r_handoff **handof
     h->network = desc->network;
     h->timeline = desc->timeline;
     h->watchdog_ns = (uint64_t)desc->watchdog_ms * 1000000ull;
+    h->strategy = desc->strategy;
     init_sync(h);
     status = start_threads(h);
     if (status != D4R_OK) {
@@ -397,7 +452,7 @@ static bool close_handoff(d4r_handoff *h)
     for (uint64_t id = h->next_job; id < h->next_id; id++)
         if (slot_of(h, id)->state == FRAME_RECORDED) slot_of(h, id)->state = FRAME_QUEUED;
     pthread_cond_broadcast(&h->changed);
-    if (h->busy) {
+    if (h->busy && h->tokens_seen) {
         uint64_t id = h->job_id;
         resolve(h, id, D4R_ERROR_NETWORK);
         cancel_job(h, id);

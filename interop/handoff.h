@@ -3,7 +3,9 @@
  *
  * Frame n owns two values, A = 2n + 1 (signalled by the caller's submission of the front) and B = 2n + 2
  * (signalled here). The strategy `host`: a dedicated thread waits for A on the host, runs the network's
- * callback, and signals B from the host. A second thread is the watchdog: it gives up a job that takes too
+ * callback, and signals B from the host. The strategy `marker`: the callback comes as soon as the frame is
+ * submitted, and enqueues its work behind a wait for the word that the front writes (interop/marker.h). A
+ * second thread is the watchdog: it gives up a job that takes too
  * long, and answers for the frames behind it while the callback has not come back.
  *
  * Every function is thread safe. None but create and destroy allocates, frees or waits for a frame. */
@@ -16,8 +18,6 @@
 #define D4R_HANDOFF_FRAMES 64u /* frames remembered, and the most that can be outstanding */
 
 typedef struct d4r_handoff d4r_handoff;
-
-typedef enum d4r_handoff_strategy { D4R_HANDOFF_HOST = 0 } d4r_handoff_strategy;
 
 typedef struct d4r_handoff_desc {
     const d4r_vk *vk;     /* copied */

@@ -8,10 +8,8 @@
 #include "d4r/d4r.h"
 #include "interop/hip_api.h"
 
-/* Who is behind the table: AMD's runtime (or an emulator of it), or NVIDIA's driver through the adaptors of
- * hip_nvidia.c, which is HIP's own idea of its NVIDIA platform. */
-typedef enum d4r_hip_platform { D4R_HIP_AMD = 0, D4R_HIP_NVIDIA = 1 } d4r_hip_platform;
-
+/* `platform` says who is behind the table: AMD's runtime (or an emulator of it), or NVIDIA's driver through the adaptors
+ * of hip_nvidia.c, which is HIP's own idea of its NVIDIA platform. */
 typedef struct d4r_hip {
     d4r_hip_platform platform;
     bool import_owns_fd; /* a successful import owns the fd (NVIDIA); HIP proper never closes it */

@@ -76,8 +76,11 @@ static d4r_status create_handoff(d4r_engine *engine)
 {
     d4r_network *network = engine->params.network;
     uint32_t watchdog = engine->params.watchdog_ms;
-    d4r_handoff_desc desc = {
-        .vk = &engine->vk, .network = network, .timeline = engine->timeline, .strategy = D4R_HANDOFF_HOST};
+    d4r_handoff_desc desc = {.vk = &engine->vk,
+                             .network = network,
+                             .timeline = engine->timeline,
+                             .strategy =
+                                 network->callbacks.wants_marker ? D4R_HANDOFF_MARKER : D4R_HANDOFF_HOST};
     d4r_status status = d4r_network_attach(network, &engine->shared.info, &engine->vk.log);
     if (status != D4R_OK) return status;
     if (watchdog == 0) watchdog = network->callbacks.watchdog_ms;
@@ -104,6 +107,11 @@ static d4r_status create_parts(d4r_engine *engine)
                                 .weights = p->model->stage_weights,
                                 .token_bytes = engine->sizes.token_bytes};
     d4r_status status = d4r_shared_create(&shared, &engine->shared);
+    if (status == D4R_OK && p->network->callbacks.wants_marker) {
+        status = d4r_marker_create(&engine->vk, &engine->marker);
+        engine->shared.info.marker = engine->marker.page;
+        engine->shared.info.marker_bytes = engine->marker.bytes;
+    }
     if (status != D4R_OK) return status;
     stages.tokens = engine->shared.tokens.buffer;
     stages.head = engine->shared.head.buffer;
@@ -165,7 +173,10 @@ d4r_handoff_end d4r_engine_end(d4r_engine **engine)
         e->vk.fn.vkDeviceWaitIdle(e->vk.device);
     d4r_m_stages_destroy(&e->stages);
     if (e->timeline) e->vk.fn.vkDestroySemaphore(e->vk.device, e->timeline, e->vk.allocator);
-    if (end != D4R_HANDOFF_ABANDONED && e->vk.device) d4r_shared_destroy(&e->vk, &e->shared);
+    if (end != D4R_HANDOFF_ABANDONED && e->vk.device) {
+        d4r_marker_destroy(&e->vk, &e->marker);
+        d4r_shared_destroy(&e->vk, &e->shared);
+    }
     free(e);
     return end;
 }

@@ -4,6 +4,7 @@
 
 #include "d4r/d4r_vulkan.h"
 #include "interop/handoff.h"
+#include "interop/marker.h"
 #include "interop/shared.h"
 #include "vk_stages/stages.h"
 
@@ -12,6 +13,7 @@ struct d4r_engine {
     d4r_engine_params params; /* max_render resolved */
     d4r_sizes sizes;          /* of max_render */
     d4r_shared shared;
+    d4r_marker marker; /* only for networks that want one */
     VkSemaphore timeline;
     d4r_handoff *handoff;
     d4r_m_stages *stages;

@@ -128,6 +128,8 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
         return status;
     }
     d4r_shared_record_release(&engine->vk, &engine->shared, commands);
+    if (engine->marker.buffer)
+        d4r_marker_record(&engine->vk, &engine->marker, commands, (uint32_t)d4r_handoff_a(id));
     commit_front(engine, settings, id, failures);
     *frame = (d4r_frame){.engine = engine,
                          .id = id,

@@ -12,7 +12,8 @@
 #define RESOURCES 31u
 #define INVOCATIONS 256u
 
-static const char *const optional_extensions[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
+static const char *const optional_extensions[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                                                  VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME};
 
 typedef struct text {
     char *data;
@@ -114,10 +115,11 @@ bool d4r_requirements_check(PFN_vkGetInstanceProcAddr get_instance_proc_addr, Vk
     check_limits(&lacking, &properties.limits);
     if (lacking.used) return false;
     fill(requirements);
-    if (has_extension(enumerate, physical_device, optional_extensions[0])) {
-        requirements->extensions = optional_extensions;
-        requirements->extension_count = 1;
-    }
+    /* Two extensions: any subset is a part of the array. */
+    bool fd = has_extension(enumerate, physical_device, optional_extensions[0]);
+    bool host = has_extension(enumerate, physical_device, optional_extensions[1]);
+    requirements->extensions = fd ? optional_extensions : optional_extensions + 1;
+    requirements->extension_count = (uint32_t)fd + (uint32_t)host;
     return true;
 }
 

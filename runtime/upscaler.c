@@ -37,52 +37,6 @@ static d4r_status resolve_params(d4r_upscaler_params *p)
     return status == D4R_OK ? d4r_check_conventions("params", &p->conventions, &p->log) : status;
 }
 
-static d4r_status create_network(d4r_upscaler *u)
-{
-    const d4r_log *log = &u->params.log;
-    d4r_cpu_network_params cpu = {.threads = u->params.cpu_threads, .watchdog_ms = u->params.watchdog_ms};
-    switch (u->params.network) {
-    case D4R_NETWORK_AUTO:
-        d4r_log_print(log, D4R_LOG_INFO, "network auto: cpu, the only one that this version has");
-        break;
-    case D4R_NETWORK_CPU:
-        break;
-    case D4R_NETWORK_VULKAN:
-    case D4R_NETWORK_HIP:
-        return d4r_fail(log, D4R_ERROR_FEATURE, "params.network: the %s network does not exist yet; use cpu",
-                        u->params.network == D4R_NETWORK_HIP ? "hip" : "vulkan");
-    default:
-        return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.network is %d, which is unknown",
-                        (int)u->params.network);
-    }
-    return d4r_network_create_cpu(u->params.model, &cpu, log, &u->network);
-}
-
-static d4r_status create_engine(d4r_upscaler *u)
-{
-    d4r_engine_params params = d4r_engine_params_default();
-    d4r_status status;
-    params.device = (d4r_vulkan_device){.get_instance_proc_addr = u->own.get_instance_proc_addr,
-                                        .instance = u->own.instance,
-                                        .physical_device = u->own.physical_device,
-                                        .device = u->own.device,
-                                        .queue_family = u->own.queue_family};
-    params.model = u->params.model;
-    params.network = u->network;
-    params.output = u->params.output;
-    params.max_render = u->params.max_render;
-    params.conventions = u->params.conventions;
-    params.output_format = u->params.output_format == D4R_FORMAT_RGB10A2 ? VK_FORMAT_A2B10G10R10_UNORM_PACK32
-                                                                         : VK_FORMAT_R16G16B16A16_SFLOAT;
-    params.exact_filter = u->params.exact_filter;
-    params.watchdog_ms = u->params.watchdog_ms;
-    params.log = u->params.log;
-    u->watchdog_ms = params.watchdog_ms ? params.watchdog_ms : u->network->callbacks.watchdog_ms;
-    status = d4r_engine_create(&params, &u->engine);
-    if (status == D4R_OK && u->params.profile) d4r_engine_set_marker(u->engine, d4r_upscaler_marker, u);
-    return status;
-}
-
 d4r_status d4r_upscaler_commands_create(d4r_upscaler *u, d4r_upscaler_slot *slot)
 {
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
@@ -145,8 +99,7 @@ static d4r_status start(d4r_upscaler *u)
                         u->own.name);
     status = d4r_vk_init(&u->vk, u->own.get_instance_proc_addr, u->own.instance, u->own.physical_device,
                          u->own.device, u->own.queue_family, NULL, &p->log);
-    if (status == D4R_OK) status = create_network(u);
-    if (status == D4R_OK) status = create_engine(u);
+    if (status == D4R_OK) status = d4r_upscaler_create_network(u);
     if (status == D4R_OK) status = d4r_timeline_create(&u->vk, "d4r upscaler timeline", &u->done);
     if (status == D4R_OK)
         status =

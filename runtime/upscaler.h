@@ -62,6 +62,10 @@ d4r_status d4r_upscaler_commands_create(d4r_upscaler *u, d4r_upscaler_slot *slot
 /* Waits until the frame has left the device; TIMEOUT, DEVICE. Does not look at whether the network failed. */
 d4r_status d4r_upscaler_wait_done(d4r_upscaler *u, uint64_t ticket, uint32_t timeout_ms);
 
+/* upscaler_network.c */
+/* Creates u->network and u->engine. */
+d4r_status d4r_upscaler_create_network(d4r_upscaler *u);
+
 /* upscaler_input.c */
 /* Checks planes against settings and conventions; D4R_ERROR_INPUT or _ARGUMENT with the plane's name. */
 d4r_status d4r_upscaler_check_frame(d4r_upscaler *u, const d4r_upscaler_frame *frame);

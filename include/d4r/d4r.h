@@ -239,6 +239,39 @@ typedef struct d4r_upscaler_frame {
     d4r_plane exposure;             /* only for D4R_EXPOSURE_TEXTURE */
 } d4r_upscaler_frame;
 
+/* How Vulkan and an external network on a GPU are ordered. */
+typedef enum d4r_handoff_strategy {
+    D4R_HANDOFF_HOST = 0, /* a host thread waits for the tokens, then launches */
+    D4R_HANDOFF_MARKER =
+        1 /* launched ahead: the stream waits for a number that the GPU writes after the tokens */
+} d4r_handoff_strategy;
+
+typedef enum d4r_hip_platform { D4R_HIP_AMD = 0, D4R_HIP_NVIDIA = 1 } d4r_hip_platform;
+
+typedef enum d4r_hip_completion {
+    D4R_HIP_COMPLETION_EVENT = 0,   /* a thread waits for an event */
+    D4R_HIP_COMPLETION_CALLBACK = 1 /* the stream calls a host function */
+} d4r_hip_completion;
+
+typedef enum d4r_hip_graphs {
+    D4R_HIP_GRAPHS_AUTO = 0, /* where the runtime's version has no known fault (docs/hip.md) */
+    D4R_HIP_GRAPHS_OFF = 1,
+    D4R_HIP_GRAPHS_ON = 2
+} d4r_hip_graphs;
+
+/* The network on a GPU through the HIP runtime. All zero is a good default. Strings are copied. */
+typedef struct d4r_hip_network_params {
+    d4r_hip_platform platform; /* NVIDIA: the same kernels through NVIDIA's driver */
+    const char *library;       /* NULL: $D4R_HIP_LIBRARY, else libamdhip64.so.7, .6, .5, libamdhip64.so */
+    const char *device;  /* NULL: the Vulkan device's own card by PCI address; "0", "pci:0000:03:00.0" */
+    const char *kernels; /* folder of code objects; NULL: $D4R_KERNELS, else beside the library */
+    d4r_handoff_strategy strategy;
+    d4r_hip_completion completion;
+    d4r_hip_graphs graphs;
+    bool layer_times;     /* events between the layers (plain launches only) */
+    uint32_t watchdog_ms; /* 0 = 2000 */
+} d4r_hip_network_params;
+
 /* A stage's buffer or image as dumped for inspection; `data` is valid during the callback only. */
 typedef struct d4r_dump_item {
     const char *stage;   /* "exposure", "input", "network", "expansion", "reconstruction", "downsample" */
@@ -266,6 +299,7 @@ typedef struct d4r_upscaler_params {
     bool profile;              /* GPU timestamps per stage */
     uint32_t watchdog_ms;      /* bound for one network evaluation; 0 = default of the network kind */
     uint32_t cpu_threads;      /* CPU network; 0 = all cores */
+    d4r_hip_network_params hip; /* HIP network */
     d4r_dump_fn dump; /* not NULL: every stage of every frame is read back (slow, one frame at a time) */
     void *dump_user;
     d4r_log log;

@@ -72,16 +72,19 @@ typedef struct d4r_network_buffers {
     uint64_t tokens_allocation,
         head_allocation;         /* VkMemoryAllocateInfo.allocationSize: what an import must pass */
     void *tokens_map, *head_map; /* host mappings, coherent; NULL when the memory is not host visible */
-    bool has_pci;                /* false for CPU devices */
+    void *marker; /* wants_marker: a page of host memory whose first 32-bit word the GPU writes; else NULL */
+    size_t marker_bytes; /* of the page */
+    bool has_pci;        /* false for CPU devices */
     uint32_t pci_domain, pci_bus, pci_device, pci_function;
     uint8_t device_uuid[16];
 } d4r_network_buffers;
 
 typedef struct d4r_network_job {
-    uint64_t frame;      /* id of the frame, strictly increasing */
-    d4r_size token_grid; /* this frame's grid; tokens and head are [height][width][64] FP8 e4m3 */
-    uint64_t bytes;      /* width * height * 64 */
-    void *completion;    /* for d4r_network_complete */
+    uint64_t frame;        /* id of the frame, strictly increasing */
+    d4r_size token_grid;   /* this frame's grid; tokens and head are [height][width][64] FP8 e4m3 */
+    uint64_t bytes;        /* width * height * 64 */
+    uint32_t marker_value; /* 0: the tokens are complete. Else they are once the marker holds this value */
+    void *completion;      /* for d4r_network_complete */
 } d4r_network_job;
 
 /* Whoever computes. All callbacks of one network are serialised, except `cancel`, which may come from another
@@ -91,6 +94,7 @@ typedef struct d4r_network_callbacks {
     const char *name;     /* for messages; copied */
     bool needs_host_map;  /* tokens_map and head_map must not be NULL */
     bool needs_fd;        /* tokens_fd and head_fd must not be -1 */
+    bool wants_marker;    /* run is called ahead, as soon as the frame is submitted (job.marker_value) */
     uint32_t watchdog_ms; /* default bound for one job; 0 = 1000 */
     d4r_status (*attach)(void *user, const d4r_network_buffers *buffers, const d4r_log *log);
     /* Called on the hand-off thread once the tokens of the frame are complete (timeline >= A). Returns D4R_OK
@@ -119,6 +123,16 @@ typedef struct d4r_cpu_network_params {
 /* The network on the CPU. params may be NULL. The model must outlive it. */
 D4R_API d4r_status d4r_network_create_cpu(const d4r_model *model, const d4r_cpu_network_params *params,
                                           const d4r_log *log, d4r_network **network);
+
+/* The network on a GPU through the HIP runtime, opened at run time. params may be NULL. The model must outlive it.
+ * D4R_ERROR_NO_DEVICE: no runtime (every path tried is logged) or no device; later, when an engine attaches it,
+ * FEATURE/NO_DEVICE/MODEL: no device that fits the engine's, no code object for its architecture, or a damaged one. */
+D4R_API d4r_status d4r_network_create_hip(const d4r_model *model, const d4r_hip_network_params *params,
+                                          const d4r_log *log, d4r_network **network);
+
+/* Microseconds of each layer of the last frame, in the order of evaluation: fills up to `capacity`, returns the count
+ * (0: not a HIP network, or without layer_times). Call while no frame is in flight. */
+D4R_API uint32_t d4r_network_layer_times(d4r_network *network, float *microseconds, uint32_t capacity);
 
 /* Not while attached to an engine (D4R_ERROR_STATE is logged and the call waits for the engine: destroy
  * engines first). NULL is fine; sets *network to NULL. */
