@@ -213,76 +213,77 @@ static inline float fast_bf8(uint32_t b)
 
 /* Round to nearest even in integers: rebias, add half minus one plus the last kept bit, shift. Subnormal results
  * come from an addition that aligns the last kept bit with f32's last. */
-static inline uint32_t fast_to_fp8(float f, bool saturate)
+static inline uint32_t fast_to_fp8(float f, uint32_t over)
 {
     uint32_t u = as_u32(f), sign = u >> 24 & 0x80, body = u & 0x7fffffff;
     uint32_t normal = (body - (120u << 23) + 0x7ffff + (body >> 20 & 1)) >> 20;
     /* 2^-9 is the smallest subnormal; adding 1.5 * 2^14 leaves its multiples in the low bits. */
     uint32_t tiny = as_u32(as_f32(body) + 0x1.8p14f) - as_u32(0x1.8p14f);
-    uint32_t code = body < (121u << 23) ? tiny : normal;
-    uint32_t over = saturate ? 0x7e : 0x7f;
-    code = code > 0x7e ? over : code; /* above 464; 464 itself is a tie that goes to 448 */
-    return sign | (body >= 0x7f800000 ? 0x7f : code);
+    uint32_t code = pick(body < (121u << 23), tiny, normal);
+    code = pick(body > 0x43e80000, over, code); /* 464 is a tie that goes to 448 */
+    return sign | pick(body >= 0x7f800000, 0x7f, code);
 }
 
-static inline uint32_t fast_to_bf8(float f, bool saturate)
+static inline uint32_t fast_to_bf8(float f, uint32_t over)
 {
     uint32_t u = as_u32(f), sign = u >> 24 & 0x80, body = u & 0x7fffffff;
     uint32_t normal = (body - (112u << 23) + 0xfffff + (body >> 21 & 1)) >> 21;
     /* 2^-16 is the smallest subnormal. */
     uint32_t tiny = as_u32(as_f32(body) + 0x1.8p7f) - as_u32(0x1.8p7f);
-    uint32_t code = body < (113u << 23) ? tiny : normal;
-    code = body < 0x7f800000 && (body >= 0x47700000) ? (saturate ? 0x7b : 0x7c) : code; /* 61440 rounds up */
-    code = body == 0x7f800000 ? 0x7c : code;
-    return sign | (body > 0x7f800000 ? 0x7f : code);
+    uint32_t code = pick(body < (113u << 23), tiny, normal);
+    code = pick(body >= 0x47700000, over, code); /* 61440 is a tie that goes up */
+    code = pick(body == 0x7f800000, 0x7c, code);
+    return sign | pick(body > 0x7f800000, 0x7f, code);
 }
 
-#define SATURATE ((w->mode & EMU_MODE_FP16_OVFL) != 0)
+/* What an overflow becomes: NaN (e4m3) or infinity (e5m2), with FP16_OVFL the largest number. */
+#define OVER_FP8 (w->mode & EMU_MODE_FP16_OVFL ? 0x7e : 0x7f)
+#define OVER_BF8 (w->mode & EMU_MODE_FP16_OVFL ? 0x7b : 0x7c)
 
-#define PACK8(name, convert)                                                 \
-    HANDLER(name)                                                            \
-    {                                                                        \
-        const float *a = srcf(w, op, 0), *b = srcf(w, op, 1);                \
-        bool saturate = SATURATE;                                            \
-        ALIGNED uint32_t r[EMU_LANES];                                       \
-        LANES r[i] = convert(a[i], saturate) | convert(b[i], saturate) << 8; \
-        put16(w, op, r);                                                     \
+#define PACK8(name, convert, overflow)                               \
+    HANDLER(name)                                                    \
+    {                                                                \
+        const float *a = srcf(w, op, 0), *b = srcf(w, op, 1);        \
+        uint32_t over = overflow;                                    \
+        ALIGNED uint32_t r[EMU_LANES];                               \
+        LANES r[i] = convert(a[i], over) | convert(b[i], over) << 8; \
+        put16(w, op, r);                                             \
     }
-PACK8(v_cvt_pk_fp8_f32, fast_to_fp8)
-PACK8(v_cvt_pk_bf8_f32, fast_to_bf8)
+PACK8(v_cvt_pk_fp8_f32, fast_to_fp8, OVER_FP8)
+PACK8(v_cvt_pk_bf8_f32, fast_to_bf8, OVER_BF8)
 
 /* Stochastic rounding: the seed's upper bits are added below the kept mantissa, then the value is truncated.
  * op_sel[3:2] names the byte written. */
-static inline uint32_t stochastic(float f, uint32_t seed, unsigned dropped, bool bf8, bool saturate)
+static inline uint32_t stochastic(float f, uint32_t seed, unsigned dropped, bool bf8, uint32_t over)
 {
     uint32_t u = as_u32(f), body = u & 0x7fffffff;
-    if (body >= 0x7f800000) return bf8 ? fast_to_bf8(f, saturate) : fast_to_fp8(f, saturate);
+    if (body >= 0x7f800000) return bf8 ? fast_to_bf8(f, over) : fast_to_fp8(f, over);
     body += seed >> (32 - dropped);
     body &= ~((1u << dropped) - 1);
     float t = as_f32((u & 0x80000000) | body);
     /* Truncated normal values are exact; below the normal range the remaining bits are cut as well. */
     float limit = bf8 ? 0x1p-14f : 0x1p-6f, unit = bf8 ? 0x1p-16f : 0x1p-9f;
     if (fabsf(t) < limit) t = copysignf(truncf(t / unit) * unit, t);
-    return bf8 ? fast_to_bf8(t, saturate) : fast_to_fp8(t, saturate);
+    return bf8 ? fast_to_bf8(t, over) : fast_to_fp8(t, over);
 }
 
-#define STOCHASTIC(name, dropped, bf8)                                        \
+#define STOCHASTIC(name, dropped, bf8, overflow)                              \
     HANDLER(name)                                                             \
     {                                                                         \
         const float *a = srcf(w, op, 0);                                      \
         SRC_B(uint32_t)                                                       \
         unsigned shift = 8 * (op->op_sel >> 2 & 3);                           \
-        bool saturate = SATURATE;                                             \
+        uint32_t over = overflow;                                             \
         ALIGNED uint32_t r[EMU_LANES];                                        \
         LANES                                                                 \
         {                                                                     \
-            uint32_t code = stochastic(a[i], b[i], dropped, bf8, saturate);   \
+            uint32_t code = stochastic(a[i], b[i], dropped, bf8, over);       \
             r[i] = (w->vgpr[op->dst][i] & ~(0xffu << shift)) | code << shift; \
         }                                                                     \
         put32(w, op, r);                                                      \
     }
-STOCHASTIC(v_cvt_sr_fp8_f32, 20, false)
-STOCHASTIC(v_cvt_sr_bf8_f32, 21, true)
+STOCHASTIC(v_cvt_sr_fp8_f32, 20, false, OVER_FP8)
+STOCHASTIC(v_cvt_sr_bf8_f32, 21, true, OVER_BF8)
 
 /* Byte select: op_sel[0] is the upper bit of the byte's number, op_sel[1] the lower (LLVM's byte_sel). */
 #define EXPAND8(name, convert)                                                \

@@ -45,46 +45,78 @@ static inline float ieee_max(float x, float y)
     return is_signalling(x) ? quiet(x) : r;
 }
 
-#define IEEE2(name, ieee_form, plain_form)                    \
-    HANDLER(name)                                             \
-    {                                                         \
-        const float *a = srcf(w, op, 0), *b = srcf(w, op, 1); \
-        ALIGNED float r[EMU_LANES];                           \
-        if (w->ieee) {                                        \
-            LANES                                             \
-            {                                                 \
-                float x = a[i], y = b[i];                     \
-                r[i] = ieee_form;                             \
-            }                                                 \
-        } else {                                              \
-            LANES                                             \
-            {                                                 \
-                float x = a[i], y = b[i];                     \
-                r[i] = plain_form;                            \
-            }                                                 \
-        }                                                     \
-        putf(w, op, r);                                       \
+/* The fast loop orders integer keys; lanes with a NaN send the whole instruction through the exact functions. f32
+ * denormals are flushed only if MODE says so. */
+#define IS_NAN(u) (uint32_t)(((u)&0x7fffffff) > 0x7f800000)
+#define FLUSH_MODE (w->special_mode && (w->mode & 0x30) != 0x30)
+
+#define ORDERED2(name, key, exact)                                                                       \
+    HANDLER(name)                                                                                        \
+    {                                                                                                    \
+        const float *a = srcf(w, op, 0), *b = srcf(w, op, 1);                                            \
+        const uint32_t *ua = (const uint32_t *)(const void *)a, *ub = (const uint32_t *)(const void *)b; \
+        ALIGNED float r[EMU_LANES];                                                                      \
+        uint32_t nan = 0;                                                                                \
+        LANES                                                                                            \
+        {                                                                                                \
+            int32_t x = order_key(ua[i]), y = order_key(ub[i]);                                          \
+            nan |= IS_NAN(ua[i]) | IS_NAN(ub[i]);                                                        \
+            r[i] = as_f32((uint32_t)order_key((uint32_t)(key)));                                         \
+        }                                                                                                \
+        if (UNLIKELY(nan)) {                                                                             \
+            LANES                                                                                        \
+            {                                                                                            \
+                float x = a[i], y = b[i];                                                                \
+                r[i] = (exact);                                                                          \
+            }                                                                                            \
+        }                                                                                                \
+        if (UNLIKELY(FLUSH_MODE)) LANES r[i] = flush(r[i]);                                              \
+        putf(w, op, r);                                                                                  \
     }
-IEEE2(v_min_f32, ieee_min(x, y), number_min(x, y))
-IEEE2(v_max_f32, ieee_max(x, y), number_max(x, y))
-FLOAT2(v_min_num_f32, number_min(x, y))
-FLOAT2(v_max_num_f32, number_max(x, y))
-FLOAT2(v_minimum_f32, nan_min(x, y))
-FLOAT2(v_maximum_f32, nan_max(x, y))
-FLOAT3(v_min3_f32, number_min(number_min(x, y), z))
-FLOAT3(v_max3_f32, number_max(number_max(x, y), z))
-FLOAT3(v_med3_f32, number_med3(x, y, z))
-FLOAT3(v_minmax_f32, number_max(number_min(x, y), z))
-FLOAT3(v_maxmin_f32, number_min(number_max(x, y), z))
-FLOAT3(v_min3_num_f32, number_min(number_min(x, y), z))
-FLOAT3(v_max3_num_f32, number_max(number_max(x, y), z))
-FLOAT3(v_med3_num_f32, number_med3(x, y, z))
-FLOAT3(v_minmax_num_f32, number_max(number_min(x, y), z))
-FLOAT3(v_maxmin_num_f32, number_min(number_max(x, y), z))
-FLOAT3(v_minimum3_f32, nan_min(nan_min(x, y), z))
-FLOAT3(v_maximum3_f32, nan_max(nan_max(x, y), z))
-FLOAT3(v_minimummaximum_f32, nan_max(nan_min(x, y), z))
-FLOAT3(v_maximumminimum_f32, nan_min(nan_max(x, y), z))
+#define ORDERED3(name, key, exact)                                                                       \
+    HANDLER(name)                                                                                        \
+    {                                                                                                    \
+        const float *a = srcf(w, op, 0), *b = srcf(w, op, 1), *c = srcf(w, op, 2);                       \
+        const uint32_t *ua = (const uint32_t *)(const void *)a, *ub = (const uint32_t *)(const void *)b; \
+        const uint32_t *uc = (const uint32_t *)(const void *)c;                                          \
+        ALIGNED float r[EMU_LANES];                                                                      \
+        uint32_t nan = 0;                                                                                \
+        LANES                                                                                            \
+        {                                                                                                \
+            int32_t x = order_key(ua[i]), y = order_key(ub[i]), z = order_key(uc[i]);                    \
+            nan |= IS_NAN(ua[i]) | IS_NAN(ub[i]) | IS_NAN(uc[i]);                                        \
+            r[i] = as_f32((uint32_t)order_key((uint32_t)(key)));                                         \
+        }                                                                                                \
+        if (UNLIKELY(nan)) {                                                                             \
+            LANES                                                                                        \
+            {                                                                                            \
+                float x = a[i], y = b[i], z = c[i];                                                      \
+                r[i] = (exact);                                                                          \
+            }                                                                                            \
+        }                                                                                                \
+        if (UNLIKELY(FLUSH_MODE)) LANES r[i] = flush(r[i]);                                              \
+        putf(w, op, r);                                                                                  \
+    }
+#define MED(x, y, z) key_max(key_min(x, y), key_min(key_max(x, y), z))
+
+ORDERED2(v_min_f32, key_min(x, y), w->ieee ? ieee_min(x, y) : number_min(x, y))
+ORDERED2(v_max_f32, key_max(x, y), w->ieee ? ieee_max(x, y) : number_max(x, y))
+ORDERED2(v_min_num_f32, key_min(x, y), number_min(x, y))
+ORDERED2(v_max_num_f32, key_max(x, y), number_max(x, y))
+ORDERED2(v_minimum_f32, key_min(x, y), nan_min(x, y))
+ORDERED2(v_maximum_f32, key_max(x, y), nan_max(x, y))
+
+/* The three-operand forms of gfx11 (v_min3_f32) and gfx12 (v_min3_num_f32) agree. */
+#define BOTH3(a_name, b_name, key, exact) ORDERED3(a_name, key, exact) ORDERED3(b_name, key, exact)
+BOTH3(v_min3_f32, v_min3_num_f32, key_min(key_min(x, y), z), number_min(number_min(x, y), z))
+BOTH3(v_max3_f32, v_max3_num_f32, key_max(key_max(x, y), z), number_max(number_max(x, y), z))
+BOTH3(v_med3_f32, v_med3_num_f32, MED(x, y, z), number_med3(x, y, z))
+BOTH3(v_minmax_f32, v_minmax_num_f32, key_max(key_min(x, y), z), number_max(number_min(x, y), z))
+BOTH3(v_maxmin_f32, v_maxmin_num_f32, key_min(key_max(x, y), z), number_min(number_max(x, y), z))
+ORDERED3(v_minimum3_f32, key_min(key_min(x, y), z), nan_min(nan_min(x, y), z))
+ORDERED3(v_maximum3_f32, key_max(key_max(x, y), z), nan_max(nan_max(x, y), z))
+ORDERED3(v_minimummaximum_f32, key_max(key_min(x, y), z), nan_max(nan_min(x, y), z))
+ORDERED3(v_maximumminimum_f32, key_min(key_max(x, y), z), nan_min(nan_max(x, y), z))
 
 /* ------------------------------------------------------------------ rounding and parts */
 

@@ -106,6 +106,22 @@ static inline uint32_t lerp_bytes(uint32_t x, uint32_t y, uint32_t round)
 }
 INT3(v_lerp_u8, uint32_t, lerp_bytes(x, y, z))
 
+/* Sums of absolute differences of fields of `bits` bits; masked: fields that are zero in y do not count. */
+static inline uint32_t sad(uint32_t x, uint32_t y, unsigned bits, bool masked)
+{
+    uint32_t sum = 0, mask = bits == 32 ? 0xffffffff : (1u << bits) - 1;
+    for (unsigned b = 0; b < 32; b += bits) {
+        uint32_t p = x >> b & mask, q = y >> b & mask;
+        if (!masked || q) sum += p > q ? p - q : q - p;
+    }
+    return sum;
+}
+INT3(v_sad_u8, uint32_t, sad(x, y, 8, false) + z)
+INT3(v_sad_hi_u8, uint32_t, (sad(x, y, 8, false) << 16) + z)
+INT3(v_sad_u16, uint32_t, sad(x, y, 16, false) + z)
+INT3(v_sad_u32, uint32_t, sad(x, y, 32, false) + z)
+INT3(v_msad_u8, uint32_t, sad(x, y, 8, true) + z)
+
 HANDLER(v_cndmask_b32)
 {
     const uint32_t *a = (const uint32_t *)(const void *)srcf(w, op, 0);

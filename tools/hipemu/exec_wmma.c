@@ -64,8 +64,19 @@ static inline void widen(const uint32_t codes[16][16], element type, matrix out)
     }
 }
 
+/* Without a fused instruction the exact products of f16 and FP8 give the same sum from a product and an addition. */
+static inline float accumulate(float x, float y, float sum, bool exact)
+{
+#ifdef __FMA__
+    (void)exact;
+    return fmaf(x, y, sum);
+#else
+    return exact ? x * y + sum : fmaf(x, y, sum);
+#endif
+}
+
 /* d[m][n] += a[k][m] * b[k][n], k rising. Four rows at a time keep their sums in registers. */
-static inline void multiply(const matrix a, const matrix b, matrix d)
+static inline void multiply(const matrix a, const matrix b, matrix d, bool exact)
 {
     for (int m = 0; m < 16; m += 4) {
         ALIGNED float s0[16], s1[16], s2[16], s3[16];
@@ -79,10 +90,10 @@ static inline void multiply(const matrix a, const matrix b, matrix d)
             const float *row = b[k];
             float a0 = a[k][m], a1 = a[k][m + 1], a2 = a[k][m + 2], a3 = a[k][m + 3];
             for (int n = 0; n < 16; n++) {
-                s0[n] = fmaf(a0, row[n], s0[n]);
-                s1[n] = fmaf(a1, row[n], s1[n]);
-                s2[n] = fmaf(a2, row[n], s2[n]);
-                s3[n] = fmaf(a3, row[n], s3[n]);
+                s0[n] = accumulate(a0, row[n], s0[n], exact);
+                s1[n] = accumulate(a1, row[n], s1[n], exact);
+                s2[n] = accumulate(a2, row[n], s2[n], exact);
+                s3[n] = accumulate(a3, row[n], s3[n], exact);
             }
         }
         for (int n = 0; n < 16; n++) {
@@ -172,7 +183,7 @@ static inline void wmma_f32(emu_wave *w, const emu_op *op, element type_a, eleme
     if (UNLIKELY((op->neg_lo | op->neg_hi) & 4)) {
         for (int i = 0; i < 256; i++) d[i / 16][i % 16] = c_modifiers(op, d[i / 16][i % 16]);
     }
-    multiply(a, b, d);
+    multiply(a, b, d, type_a != ELEMENT_BF16);
     for (unsigned r = 0; r < 8; r++) {
         float *out = (float *)(void *)w->vgpr[op->dst + r];
         for (unsigned n = 0; n < 16; n++) out[n] = d[row_of(gfx11, r, 0)][n];
@@ -223,7 +234,7 @@ static void wmma_16(emu_wave *w, const emu_op *op, element type, bool gfx11)
             d[m][n] = c_modifiers(op, c);
         }
     }
-    multiply(a, b, d);
+    multiply(a, b, d, type != ELEMENT_BF16);
     bool saturate = w->mode & EMU_MODE_FP16_OVFL;
     for (unsigned m = 0; m < 16; m++) {
         for (unsigned n = 0; n < 16; n++) {

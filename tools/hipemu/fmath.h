@@ -15,6 +15,35 @@ static inline bool is_signalling(float x)
     return x != x && !(as_u32(x) & 0x400000);
 }
 
+/* c ? a : b without control flow, which the vectoriser does not always see through. */
+static inline uint32_t pick(bool c, uint32_t a, uint32_t b)
+{
+    uint32_t mask = 0u - (uint32_t)c;
+    return (a & mask) | (b & ~mask);
+}
+
+static inline float pick_f32(bool c, float a, float b)
+{
+    return as_f32(pick(c, as_u32(a), as_u32(b)));
+}
+
+/* Floats that are not NaN order as these integers do, -0 below +0. Its own inverse. */
+static inline int32_t order_key(uint32_t u)
+{
+    int32_t k = (int32_t)u;
+    return k ^ ((k >> 31) & 0x7fffffff);
+}
+
+static inline int32_t key_min(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int32_t key_max(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
 /* A number wins over a NaN; -0 is below +0. */
 static inline float number_min(float x, float y)
 {

@@ -73,6 +73,28 @@ static void put_inline(printer *p, const emu_operand *o)
     }
 }
 
+/* LLVM prints a literal that could have been an inline constant as one. */
+static void put_literal(printer *p, uint32_t literal)
+{
+    static const struct {
+        uint32_t bits;
+        const char *text;
+    } floats[] = {{0x3f000000, "0.5"}, {0xbf000000, "-0.5"}, {0x3f800000, "1.0"}, {0xbf800000, "-1.0"},
+                  {0x40000000, "2.0"}, {0xc0000000, "-2.0"}, {0x40800000, "4.0"}, {0xc0800000, "-4.0"}};
+    int32_t number = (int32_t)literal;
+    if (number >= -16 && number <= 64) {
+        put(p, "%d", number);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(floats) / sizeof(floats[0]); i++) {
+        if (floats[i].bits == literal) {
+            put(p, "%s", floats[i].text);
+            return;
+        }
+    }
+    put(p, "0x%x", literal);
+}
+
 static void put_special(printer *p, unsigned reg)
 {
     switch (reg) {
@@ -110,7 +132,7 @@ static void put_bare(printer *p, const emu_operand *o)
         put_inline(p, o);
         break;
     case EMU_O_LITERAL:
-        put(p, "0x%x", o->literal);
+        put_literal(p, o->literal);
         break;
     default:
         put(p, "off");
@@ -316,13 +338,13 @@ static void put_depctr(printer *p, unsigned value)
         uint8_t shift, width;
     } fields[] = {{"hold_cnt", 7, 1}, {"sa_sdst", 0, 1}, {"va_vdst", 12, 4}, {"va_sdst", 9, 3},
                   {"va_ssrc", 8, 1},  {"va_vcc", 1, 1},  {"vm_vsrc", 2, 3}};
-    enum { COUNT = sizeof(fields) / sizeof(fields[0]), USED = 0xff9f };
+    enum { COUNT = sizeof(fields) / sizeof(fields[0]), UNUSED = 0x60 };
     unsigned defaults = 0;
     for (unsigned i = 0; i < COUNT; i++) {
-        if (((value >> fields[i].shift) & ((1u << fields[i].width) - 1)) == (1u << fields[i].width) - 1)
-            defaults++;
+        unsigned mask = (1u << fields[i].width) - 1;
+        if ((value >> fields[i].shift & mask) == mask) defaults++;
     }
-    if ((value & ~(unsigned)USED) && (value & ~(unsigned)USED) != 0x60) {
+    if (value & UNUSED) {
         put(p, " 0x%x", value);
         return;
     }
