@@ -52,7 +52,7 @@
 
 /* One block's part of hipnet.bin: four matrices, then f32 vectors, then the expanded relative bias:
  * [head][16 keys][16 queries], multiplied by log2(e) (softmax is computed with exp2). All offsets from the block's
- * start; every part is a multiple of 256 bytes for C = 64, 96, 128 (vectors: 7C * 4 bytes). */
+ * start; every part is a multiple of 128 bytes for C = 64, 96, 128 (vectors: 7C * 4 bytes). */
 #define D4R_M_BLOCK_QKV(C) 0
 #define D4R_M_BLOCK_PROJ(C) (3 * (C) * (C))
 #define D4R_M_BLOCK_MLP1(C) (4 * (C) * (C))
