@@ -25,7 +25,7 @@ if [ ! -f "$model/model.json" ]; then
     model=$out/neutral
     "$bin/d4r-model" neutral "$model"
 fi
-"$bin/d4r-scene" --scene "$scene" --frames 16 --render 320x180 --output 640x360 "$out/frames"
+"$bin/d4r-scene" --scene "$scene" --frames 16 --reference-from 12 --render 320x180 --output 640x360 "$out/frames"
 "$bin/d4r-m" --png "$model" "$out/frames/frames.json" "$out/upscaled"
 "$bin/d4r-sheet" "$out/frames/frames.json" "$out/upscaled" "$out/sheet.png"
 echo "demo: look at $out/sheet.png"

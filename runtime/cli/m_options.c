@@ -14,7 +14,7 @@ static const char help_text[] =
     "  NETWORK  as --network\n"
     "\n"
     "Device and network:\n"
-    "  --network auto|cpu|vulkan|hip   who computes the network (vulkan and hip are reserved); default auto\n"
+    "  --network auto|cpu|vulkan|hip   who computes the network (vulkan is reserved); auto: hip, else cpu\n"
     "  --device INDEX|NAME       Vulkan device by index or by a part of its name (d4r-info lists them)\n"
     "  --threads N               threads of the CPU network; default all cores\n"
     "  --frames-in-flight N      1..8, default 3\n"
@@ -92,6 +92,7 @@ static const struct option long_options[] = {{"network", required_argument, NULL
                                              {"help", no_argument, NULL, OPTION_HELP},
                                              {"version", no_argument, NULL, OPTION_VERSION},
                                              CLI_SEQUENCE_OPTIONS,
+                                             CLI_HIP_OPTIONS,
                                              {NULL, 0, NULL, 0}};
 
 static bool parse_network(const char *name, d4r_network_kind *kind)
@@ -156,7 +157,8 @@ static bool take_flag(int option, m_options *options)
 static bool take_option(int option, const char *value, m_options *options)
 {
     bool good = true;
-    if (take_flag(option, options) || cli_sequence_option(option, value, &options->sequence, &good))
+    if (take_flag(option, options) || cli_sequence_option(option, value, &options->sequence, &good) ||
+        cli_hip_option(option, value, &options->hip, &good))
         return good;
     switch (option) {
     case OPTION_NETWORK:
@@ -219,8 +221,8 @@ static int take_positionals(int count, char **arguments, m_options *options)
 
 static int check_combination(const m_options *options)
 {
-    if (options->network == D4R_NETWORK_VULKAN || options->network == D4R_NETWORK_HIP)
-        return cli_usage_error("the %s network does not exist yet; use cpu or auto", options->network_name);
+    if (options->network == D4R_NETWORK_VULKAN)
+        return cli_usage_error("the vulkan network does not exist yet; use hip, cpu or auto");
     if (!options->out && (options->png || options->exr || options->npy))
         return cli_usage_error("--png, --exr and --npy need an output folder, not '-'");
     if (options->no_raw && !options->exr && !options->npy && !options->png)
@@ -240,6 +242,7 @@ int m_options_parse(int count, char **arguments, m_options *options, bool *done)
     while ((option = getopt_long(count, arguments, "qv", long_options, NULL)) != -1) {
         if (option == OPTION_HELP) {
             fputs(help_text, stdout);
+            fputs(cli_hip_help, stdout);
             fputs(cli_sequence_help, stdout);
             fputs(help_end, stdout);
             return CLI_OK;

@@ -2,6 +2,7 @@
 #ifndef D4R_RUNTIME_CLI_M_OPTIONS_H
 #define D4R_RUNTIME_CLI_M_OPTIONS_H
 
+#include "runtime/cli/hip_options.h"
 #include "runtime/cli/sequence.h"
 
 typedef struct m_options {
@@ -14,6 +15,7 @@ typedef struct m_options {
     bool reset_all, check, check_only, validate, exact_filter, profile;
     d4r_pixel_format format;
     uint32_t frames_in_flight, threads, watchdog_ms;
+    d4r_hip_network_params hip;
     cli_sequence_options sequence;
 } m_options;
 

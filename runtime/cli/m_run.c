@@ -216,6 +216,7 @@ static d4r_status create_upscaler(runner *r, const d4r_model *model)
     params.conventions = r->sequence->conventions;
     params.output_format = options->format;
     params.network = options->network;
+    params.hip = options->hip;
     params.frames_in_flight = options->frames_in_flight;
     params.device = options->device;
     params.validation = options->validate;
