@@ -17,7 +17,9 @@ vec3 history_feature(vec2 q, vec3 fallback)
 float motion_change(vec2 position, vec2 motion)
 {
     if (p.reset != 0u) return 0.0;
-    vec2 there = position + p.jitter_change + motion * p.to_render;
+    precise vec2 moved = motion * p.to_render;
+    precise vec2 there = position + p.jitter_change;
+    there += moved;
     vec2 before = fetch_linear(mv_a_previous, there, p.render, p.inverse_render_extent).rg;
     vec2 difference = (motion - before) * p.to_render;
     return 0.22357 * log(1.0 + p.change_scale * length(difference));

@@ -1,6 +1,15 @@
 // log10(100 v + 1) * 0.36 and its inverse: about 0 .. 2.35 for exposed colours.
 const float compress_gain = 0.36 * 0.30102999566398120; // per log2
-vec3 compress(vec3 v) { return log2(max(v * 100.0 + 1.0, 1e-4)) * compress_gain; }
+
+// The rounding of 1 + u is made good for: in the dark it would be the largest error by far.
+vec3 compress(vec3 v)
+{
+    precise vec3 u = v * 100.0;
+    precise vec3 t = u + 1.0;
+    precise vec3 lost = u - (t - 1.0);
+    return (log2(max(t, 1e-4)) + lost * 1.44269504088896) * compress_gain;
+}
+
 vec3 compress_exposed(vec3 color, float exposure) { return compress(min(color * exposure, 32752.0)); }
 vec3 expand(vec3 v) { return (exp2(clamp(v, 1e-4, 3.0) * (1.0 / compress_gain)) - 1.0) * 0.01; }
 

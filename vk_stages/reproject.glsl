@@ -1,4 +1,5 @@
-// Positions in the previous frame, in reconstruction pixels.
+// Positions in the previous frame, in reconstruction pixels. Their roundings are normative: a position's last bit,
+// times the neighbours' difference, is by far the largest error of a feature.
 vec2 previous_position(vec2 render_position, vec2 motion)
 {
     precise vec2 q = render_position * p.to_reconstruction;
@@ -13,4 +14,9 @@ bool on_screen(vec2 q)
 }
 
 // Where q lies in the previous frame's jittered render image.
-vec2 previous_render_position(vec2 q) { return q * p.to_render - p.previous_jitter; }
+vec2 previous_render_position(vec2 q)
+{
+    precise vec2 r = q * p.to_render;
+    r -= p.previous_jitter;
+    return r;
+}

@@ -51,6 +51,9 @@ float ref_render_position(float pixel, uint32_t render, uint32_t output, float j
 /* Previous position in reconstruction pixels of a render position, likewise. */
 float ref_previous_position(float position, uint32_t render, uint32_t output, float motion);
 
+/* Where a previous position lies in the previous render image, likewise. */
+float ref_previous_render_position(float q, uint32_t render, uint32_t output, float previous_jitter);
+
 /* ---- stages */
 typedef struct ref_exposure_result {
     double exposure, mean, count;

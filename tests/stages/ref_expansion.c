@@ -15,8 +15,8 @@ static void recurrent_of(const ref_frame *f, const double *v, int x, int y, cons
     const float qx = ref_previous_position(sx, r.width, o.width, (float)mv[0]);
     const float qy = ref_previous_position(sy, r.height, o.height, (float)mv[1]);
     const bool seen = !f->reset && ref_on_screen(f, qx, qy);
-    const double px = qx * (double)f->sizes.render_scale_x - f->previous_jitter.x;
-    const double py = qy * (double)f->sizes.render_scale_y - f->previous_jitter.y;
+    const float px = ref_previous_render_position(qx, r.width, o.width, f->previous_jitter.x);
+    const float py = ref_previous_render_position(qy, r.height, o.height, f->previous_jitter.y);
     for (int i = 0; i < 4; i++) {
         double spread = 0;
         const double before = seen ? ref_linear(previous, px, py, i, &spread) : 0;

@@ -164,8 +164,9 @@ static void recurrent_feature(const ref_frame *f, const ref_image *recurrent, po
     memset(out, 0, 4 * sizeof *out);
     memset(slack, 0, 4 * sizeof *slack);
     if (f->reset || !ref_on_screen(f, q.x, q.y)) return;
-    const double x = q.x * (double)f->sizes.render_scale_x - f->previous_jitter.x;
-    const double y = q.y * (double)f->sizes.render_scale_y - f->previous_jitter.y;
+    const d4r_size r = f->sizes.render, o = f->sizes.output;
+    const float x = ref_previous_render_position(q.x, r.width, o.width, f->previous_jitter.x);
+    const float y = ref_previous_render_position(q.y, r.height, o.height, f->previous_jitter.y);
     for (int k = 0; k < 4; k++) {
         out[k] = ref_linear(recurrent, x, y, k, &slack[k]);
         slack[k] /= 256;
@@ -177,9 +178,12 @@ static double motion_change(const ref_frame *f, const ref_input *in, float x, fl
 {
     *slack = 0;
     if (f->reset) return 0;
-    const double sx = f->sizes.render_scale_x, sy = f->sizes.render_scale_y;
-    const double px = x + (double)f->settings.jitter.x - f->previous_jitter.x + mv[0] * sx;
-    const double py = y + (double)f->settings.jitter.y - f->previous_jitter.y + mv[1] * sy;
+    const float sx = f->sizes.render_scale_x, sy = f->sizes.render_scale_y;
+    const float jx = (float)((double)f->settings.jitter.x - f->previous_jitter.x);
+    const float jy = (float)((double)f->settings.jitter.y - f->previous_jitter.y);
+    volatile float mx = (float)mv[0] * sx, my = (float)mv[1] * sy, px = x + jx, py = y + jy;
+    px += mx;
+    py += my;
     double spread[2];
     const double bx = ref_linear(&in->mv_a_previous, px, py, 0, &spread[0]);
     const double by = ref_linear(&in->mv_a_previous, px, py, 1, &spread[1]);

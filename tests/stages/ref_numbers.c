@@ -180,3 +180,10 @@ float ref_previous_position(float position, uint32_t render, uint32_t output, fl
     volatile float product = position * scale;
     return product + motion;
 }
+
+float ref_previous_render_position(float q, uint32_t render, uint32_t output, float previous_jitter)
+{
+    const float scale = (float)(render / (1.5 * output));
+    volatile float product = q * scale;
+    return product - previous_jitter;
+}
