@@ -46,6 +46,16 @@ static bool any_usable(const machine *m)
     return false;
 }
 
+/* Whether a HIP device belongs to a Vulkan device that d4r can use. */
+static bool any_hip_match(const machine *m)
+{
+    for (int i = 0; i < m->hip.device_count; i++) {
+        int vulkan = match(m, &m->hip.devices[i]);
+        if (vulkan >= 0 && m->vulkan.devices[vulkan].usable) return true;
+    }
+    return false;
+}
+
 /* Why the network cannot run; empty: it can. */
 static void why_not(const machine *m, const char *network, char *reason, size_t size)
 {
@@ -55,8 +65,12 @@ static void why_not(const machine *m, const char *network, char *reason, size_t 
                  m->vulkan.device_count ? "no Vulkan device has every needed feature" : m->vulkan.problem);
     else if (!strcmp(network, "vulkan"))
         snprintf(reason, size, "not part of this version");
-    else if (!strcmp(network, "hip"))
-        snprintf(reason, size, "not part of this version%s%s", m->hip.problem[0] ? "; " : "", m->hip.problem);
+    else if (!strcmp(network, "hip") && !m->hip.device_count)
+        snprintf(reason, size, "%s", m->hip.problem);
+    else if (!strcmp(network, "hip") && !any_hip_match(m))
+        snprintf(reason, size,
+                 "no HIP device has the PCI address of a usable Vulkan device (d4r-m --hip-device can "
+                 "still name one, such as an emulator)");
 }
 
 /* ---- text */
