@@ -264,6 +264,20 @@ HANDLER(v_div_scale_f32)
     set_sgpr(w, op->sdst, out & w->exec);
 }
 
+/* a * b + c in double, inexact results made odd: rounding it again to fewer bits rounds the exact value. */
+static inline double fma_to_odd(float a, float b, float c)
+{
+    double product = (double)a * (double)b; /* exact */
+    double sum = product + (double)c, part = sum - product;
+    double error = (product - (sum - part)) + ((double)c - part);
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof(bits));
+    if (error == 0 || error != error || bits & 1) return sum;
+    bits = (error > 0) == (sum > 0) ? bits + 1 : bits - 1;
+    memcpy(&sum, &bits, sizeof(bits));
+    return sum;
+}
+
 HANDLER(v_div_fmas_f32)
 {
     const float *a = srcf(w, op, 0), *b = srcf(w, op, 1), *c = srcf(w, op, 2);
@@ -273,10 +287,10 @@ HANDLER(v_div_fmas_f32)
     {
         r[i] = fmaf(a[i], b[i], c[i]);
         /* The scaled quotient is above one when the denominator had been scaled up, far below when the
-         * numerator had. One rounding: the product with a power of two is formed in double. */
+         * numerator had. One rounding, also where the result is denormal: the sum is rounded to odd in double. */
         if (post >> i & 1) {
-            double exact = fma((double)a[i], (double)b[i], (double)c[i]);
-            r[i] = (float)(exact * (exponent_of(c[i]) > 127 ? 0x1p64 : 0x1p-64));
+            double odd = fma_to_odd(a[i], b[i], c[i]);
+            r[i] = (float)(odd * (exponent_of(c[i]) > 127 ? 0x1p64 : 0x1p-64));
         }
     }
     putf(w, op, r);
@@ -292,6 +306,8 @@ static inline float div_fixup(float q, float den, float num)
     if (den == 0 || num_inf) return as_f32(sign | 0x7f800000);
     if (den_inf || num == 0) return as_f32(sign);
     if (exponent_of(num) - exponent_of(den) < -150) return as_f32(sign);
+    /* A quotient far beyond the largest value: the steps before have subtracted infinities. */
+    if (q != q) return as_f32(sign | 0x7f800000);
     return as_f32((as_u32(q) & 0x7fffffff) | sign);
 }
 FLOAT3(v_div_fixup_f32, div_fixup(x, y, z))

@@ -76,12 +76,18 @@ void EX(lds_count)(emu_wave *w, uint32_t mask, const uint32_t *offset, uint32_t 
     }
 }
 
+bool EX(may_misalign)(const emu_wave *w, int32_t offset, uint32_t alignment)
+{
+    return w->group->run->params->options.allow_misaligned || (uint32_t)offset % alignment != 0;
+}
+
 /* Offsets of the active lanes, all checked. */
 static bool offsets(emu_wave *w, const emu_op *op, uint32_t add, uint32_t bytes, bool load, bool store,
                     uint32_t out[EMU_LANES])
 {
     const uint32_t *v = w->vgpr[op->src[0].reg];
-    uint32_t alignment = bytes < 4 ? bytes : 4;
+    /* Unaligned mode, as in global memory: only atomics must be aligned. */
+    uint32_t alignment = load && store ? bytes : 1;
     LANES out[i] = v[i] + add;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctz(m);

@@ -339,7 +339,7 @@ static void expect_fault(const char *setting, const char *kernel, bool with_inpu
     HIP_OK(hip.hipEventCreate(&event));
     HIP_OK(hip.hipMemset(f.b, 0, 4 * N));
     uint32_t n = N;
-    void *plain[] = {&f.b, &n}, *input[] = {&f.b, &f.c};
+    void *plain[] = {&f.b, &n}, *input[] = {&f.c, &f.b};
     HIP_OK(hip.hipModuleLaunchKernel(function(&f, kernel), 1, 1, 1, 64, 1, 1, 0, stream,
                                      with_input ? input : plain, NULL));
     hipError_t recorded = hip.hipEventRecord(event, stream);

@@ -16,7 +16,7 @@
     X(half_all, half, COUNT, COUNT, 6, 65536, 256, HALF_ALL, 0, 11)                      \
     X(half_arithmetic, half, HALVES, HALVES, 6, DENSE, 64, F16, 0, 11)                   \
     X(half_packed, half, HALVES, HALVES, 6, DENSE, 64, F16, 0, 11)                       \
-    X(half_mixed, half, HALVES, HALVES, 4, DENSE, 64, F32, 0, 11)                        \
+    X(half_mixed, half, HALVES, HALVES, 4, DENSE, 64, MIXED, 0, 11)                      \
     X(fp8_decode, fp8, COUNT, COUNT, 12, 256, 64, F32, 0, 12)                            \
     X(fp8_encode, fp8, FP8_EDGES, FLOATS, 2, DENSE, 64, EXACT, 0, 12)                    \
     X(fp8_saturate, fp8, FP8_EDGES, FLOATS, 3, DENSE, 64, EXACT, 0, 12)                  \

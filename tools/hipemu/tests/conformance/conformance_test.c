@@ -16,7 +16,7 @@
 #include "host_run.h"
 
 typedef enum input_kind { RANDOM, COUNT, FLOATS, MODERATE, HALVES, HALF_EDGES, FP8_EDGES } input_kind;
-typedef enum comparison { EXACT, F32, F64, F16, HALF_ALL, RELATIVE, ABSOLUTE } comparison;
+typedef enum comparison { EXACT, F32, F64, F16, HALF_ALL, MIXED, RELATIVE, ABSOLUTE } comparison;
 
 typedef struct conformance_case {
     const char *name, *file;
@@ -161,6 +161,7 @@ static bool same(const conformance_case *c, const uint32_t *got, const uint32_t 
         return same_f64(got + (word & ~1u), want + (word & ~1u));
     case F16:
         return same_f16(x & 0xffff, y & 0xffff) && same_f16(x >> 16, y >> 16);
+    case MIXED: return word % 4 < 3 ? same_f32(x, y) : same_f16(x, y);
     case HALF_ALL:
         return word % 6 < 2    ? same_f32(x, y)
                : word % 6 == 5 ? same_f16(x & 0xffff, y & 0xffff) && same_f16(x >> 16, y >> 16)

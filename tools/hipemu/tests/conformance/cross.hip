@@ -39,8 +39,8 @@ KERNEL void cross_dpp(const u32 *a, const u32 *b, u32 *out, u32 n)
     sum += bits<f32>(dpp<0x140>(0, bits<u32>(sum)));
     sum += bits<f32>(permlanex16(bits<u32>(sum), 0x76543210, 0xfedcba98));
     o[10] = bits<u32>(sum);
-    u32 low = x < dpp<0x111>(~0u, x) ? x : dpp<0x111>(~0u, x);
-    o[11] = low + dpp<0x112>(7, y);
+    u32 before = dpp<0x111>(~0u, x);
+    o[11] = (x < before ? x : before) + dpp<0x112>(7, y);
 }
 
 /* Part of the wave has left: ballots and permutes see the rest. */

@@ -46,7 +46,7 @@ KERNEL void float_rounding(const u32 *a, const u32 *b, u32 *out, u32 n)
     f32 p = x == x ? x : 0.0f, q = y == y ? y : 1.0f;
     o[9] = p < q ? p : q;
     o[10] = __builtin_fmaxf(p, q) + 0.0f;
-    o[11] = med3(p, q, 0.75f);
+    o[11] = med3(p, q, 0.75f) + 0.0f; /* which zero is not defined */
 }
 
 KERNEL void float_compare(const u32 *a, const u32 *b, u32 *out, u32 n)

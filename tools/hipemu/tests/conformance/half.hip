@@ -13,7 +13,9 @@ KERNEL void half_from_float(const u32 *a, const u32 *b, u32 *out, u32 n)
     o[0] = bits<u16>((f16)x) | (u32)bits<u16>((f16)y) << 16;
     bool finite = __builtin_fabsf(x) < __builtin_inff() && __builtin_fabsf(y) < __builtin_inff();
     o[1] = finite ? pack_f16_rtz(x, y) : 0;
-    o[2] = bits<u16>((f16)(x * y)); /* f32 product, then rounded */
+    /* f32 product, then rounded. clang makes it a fused multiply-add of +0, which turns -0 into +0. */
+    f32 product = x * y;
+    o[2] = product == 0.0f ? 0 : bits<u16>((f16)product);
 }
 
 /* Every f16: a holds 0..65535. */
@@ -32,24 +34,23 @@ KERNEL void half_all(const u32 *a, const u32 *b, u32 *out, u32 n)
     o[5] = bits<u16>(__builtin_elementwise_floor(h)) | (u32)bits<u16>(__builtin_elementwise_trunc(h)) << 16;
 }
 
+INLINE u32 two(f16 low, f16 high)
+{
+    return bits<u16>(low) | (u32)bits<u16>(high) << 16;
+}
+
 KERNEL void half_arithmetic(const u32 *a, const u32 *b, u32 *out, u32 n)
 {
     SETUP;
     f16 x = bits<f16>((u16)a[i]), y = bits<f16>((u16)b[i]), z = bits<f16>((u16)(a[i] >> 16));
-    u16 *o = (u16 *)(out + i * 6);
-    o[0] = bits<u16>((f16)(x + y));
-    o[1] = bits<u16>((f16)(x - y));
-    o[2] = bits<u16>((f16)(x * y));
-    o[3] = bits<u16>((f16)__builtin_elementwise_abs(x));
-    o[4] = bits<u16>((f16)-(x + z));
-    o[5] = (u16)((x < y) | (x <= y) << 1 | (x == y) << 2 | (x != y) << 3 | !(x > y) << 4);
-    o[6] = bits<u16>(x < y ? x : z);
-    o[7] = bits<u16>((f16)(x * (f16)0.5f + (f16)1.0f));
+    u32 *o = out + i * 6;
+    o[0] = two((f16)(x + y), (f16)(x - y));
+    o[1] = two((f16)(x * y), __builtin_elementwise_abs(x));
+    o[2] = two((f16)-(x + z), x < y ? x : z);
+    o[3] = (u32)((x < y) | (x <= y) << 1 | (x == y) << 2 | (x != y) << 3 | !(x > y) << 4);
     f16 p = x == x ? x : (f16)1, q = y == y ? y : (f16)2;
-    o[8] = bits<u16>((f16)(__builtin_elementwise_max(p, q) + (f16)0));
-    o[9] = bits<u16>((f16)(__builtin_elementwise_min(p, q) + (f16)0));
-    o[10] = bits<u16>((f16)(p * p - q));
-    o[11] = 0;
+    o[4] = two((f16)(__builtin_elementwise_max(p, q) + (f16)0), (f16)(__builtin_elementwise_min(p, q) + (f16)0));
+    o[5] = two((f16)(x * (f16)0.5f + (f16)1.0f), (f16)(p * p - q));
 }
 
 KERNEL void half_packed(const u32 *a, const u32 *b, u32 *out, u32 n)
