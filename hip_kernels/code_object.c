@@ -14,7 +14,8 @@ enum {
     ELF_HEADER = 64,
     SECTION_HEADER = 64,
     PROGRAM_HEADER = 56,
-    EM_AMDGPU_ = 224
+    EM_AMDGPU_ = 224,
+    EM_CUDA_ = 190
 };
 
 typedef struct architecture {
@@ -145,7 +146,7 @@ static d4r_status check_manifest(const d4r_code_object *object, const d4r_log *l
 {
     char path[sizeof object->path + 8];
     size_t size;
-    snprintf(path, sizeof path, "%.*s.json", (int)(strlen(object->path) - strlen(".hsaco")), object->path);
+    snprintf(path, sizeof path, "%.*s.json", (int)(strrchr(object->path, '.') - object->path), object->path);
     char *text = (char *)read_file(path, 1 << 20, &size);
     if (!text)
         return d4r_fail(log, D4R_ERROR_MODEL, "%s: cannot read the manifest (%s): rebuild the kernels", path,
@@ -180,26 +181,61 @@ static bool candidate(size_t index, const char *directory, char *path, size_t si
     return true;
 }
 
+/* Reads FOLDER/ARCH/FILE from the first folder that has it; `tried` collects the others. */
+static bool read_first(const char *directory, const char *arch, const char *file, char *tried,
+                       size_t tried_size, d4r_code_object *object)
+{
+    char folder[400];
+    for (size_t i = 0; candidate(i, directory, folder, sizeof folder); i++) {
+        snprintf(object->path, sizeof object->path, "%s/%s/%s", folder, arch, file);
+        object->image = read_file(object->path, MAX_CODE_OBJECT, &object->size);
+        if (object->image) return true;
+        size_t used = strlen(tried);
+        snprintf(tried + used, tried_size - used, "%s%s (%s)", used ? "; " : "", object->path,
+                 strerror(errno));
+    }
+    return false;
+}
+
+/* NVIDIA: a cubin of exactly this architecture, else PTX of an earlier one, which the driver compiles. */
+static bool read_nvidia(const char *directory, const char *arch, const char *name, char *tried,
+                        size_t tried_size, d4r_code_object *object)
+{
+    char file[64];
+    snprintf(file, sizeof file, "%.50s.cubin", name);
+    if (read_first(directory, arch, file, tried, tried_size, object)) return true;
+    snprintf(file, sizeof file, "%.50s.ptx", name);
+    return atoi(arch + 3) >= 89 && read_first(directory, "sm_89", file, tried, tried_size, object);
+}
+
+static d4r_status check_nvidia(const d4r_code_object *object, const d4r_log *log)
+{
+    const uint8_t *image = object->image;
+    bool cubin =
+        object->size >= ELF_HEADER && memcmp(image, "\177ELF\2", 5) == 0 && little(image + 18, 2) == EM_CUDA_;
+    /* read_file ends the text with a zero byte. */
+    if (cubin || strstr((const char *)image, ".target sm_")) return D4R_OK;
+    return d4r_fail(log, D4R_ERROR_MODEL, "%s: neither a cubin nor PTX (%zu bytes): rebuild the kernels",
+                    object->path, object->size);
+}
+
 d4r_status d4r_code_object_load(const char *directory, const char *arch, const char *name, const d4r_log *log,
                                 d4r_code_object *object)
 {
-    char folder[400], tried[900] = "";
+    char file[64], tried[900] = "";
+    bool nvidia = strncmp(arch, "sm_", 3) == 0, found;
     memset(object, 0, sizeof *object);
-    if (!d4r_architecture_known(arch)) return unknown_architecture(arch, log);
-    for (size_t i = 0; !object->image && candidate(i, directory, folder, sizeof folder); i++) {
-        snprintf(object->path, sizeof object->path, "%s/%s/%s.hsaco", folder, arch, name);
-        object->image = read_file(object->path, MAX_CODE_OBJECT, &object->size);
-        size_t used = strlen(tried);
-        if (!object->image)
-            snprintf(tried + used, sizeof tried - used, "%s%s (%s)", i ? "; " : "", object->path,
-                     strerror(errno));
-    }
-    if (!object->image)
+    if (!nvidia && !d4r_architecture_known(arch)) return unknown_architecture(arch, log);
+    snprintf(file, sizeof file, "%.50s.hsaco", name);
+    found = nvidia ? read_nvidia(directory, arch, name, tried, sizeof tried, object)
+                   : read_first(directory, arch, file, tried, sizeof tried, object);
+    if (!found)
         return d4r_fail(log, D4R_ERROR_NO_DEVICE,
-                        "kernels for %s not found; tried %s. Build the target \"kernels\" or set D4R_KERNELS",
-                        arch, tried);
+                        "kernels for %s not found; tried %s. Build the target \"%s\" or set D4R_KERNELS",
+                        arch, tried, nvidia ? "kernels_nv" : "kernels");
     hash(object->image, object->size, object->sha256);
-    d4r_status status = d4r_code_object_check(object->image, object->size, arch, object->path, log);
+    d4r_status status = nvidia ? check_nvidia(object, log)
+                               : d4r_code_object_check(object->image, object->size, arch, object->path, log);
     if (status == D4R_OK) status = check_manifest(object, log);
     if (status != D4R_OK) d4r_code_object_destroy(object);
     return status;

@@ -25,8 +25,11 @@
 #define M_GFX11_STAGED_128 D4R_M_BLOCK_PROJ(128), D4R_M_BLOCK_MLP1(128)
 
 /* NVIDIA, f16 matrices: read through the caches. */
-#define M_NV_WINDOWS_64 1
-#define M_NV_WINDOWS_96 1
-#define M_NV_WINDOWS_128 1
+#ifndef M_NV_WINDOWS
+#define M_NV_WINDOWS 1
+#endif
+#define M_NV_WINDOWS_64 M_NV_WINDOWS
+#define M_NV_WINDOWS_96 M_NV_WINDOWS
+#define M_NV_WINDOWS_128 M_NV_WINDOWS
 
 #endif

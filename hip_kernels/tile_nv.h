@@ -106,7 +106,8 @@ TILE_FN int tile_inside(const d4r_m_args *a, int window, int token, int *row, in
     *row = window / a->windows_x * 4 - a->shift + (token >> 2);
     return window < a->windows && *column >= 0 && *row >= 0 && *column < a->columns && *row < a->rows;
 }
-TILE_FN void tile_open(tile_group *g, const d4r_m_args *a, int index)
+/* False: the wave has no window. Uniform. */
+TILE_FN int tile_open(tile_group *g, const d4r_m_args *a, int index)
 {
     g->lane = (int)(threadIdx.x & 31);
     g->g = g->lane >> 2;
@@ -129,6 +130,7 @@ TILE_FN void tile_open(tile_group *g, const d4r_m_args *a, int index)
             g->fine[w][i] = in ? 2 * row * g->fine_columns + 2 * column : -1;
         }
     }
+    return index * TILE_WINDOWS < a->windows;
 }
 TILE_FN int tile_fine_offset(const tile_group *g, int q)
 {

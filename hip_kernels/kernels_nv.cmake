@@ -1,0 +1,33 @@
+# Target `kernels_nv`: the network's kernels for NVIDIA GPUs (HIP's NVIDIA platform), with their manifests:
+#   <build>/kernels/sm_90/m.cubin, m.json     and     <build>/kernels/sm_89/m.ptx, m.json (any later architecture)
+# Needs nvcc (CUDA 12 or later); skipped with a message when it is not found. The rest of d4r needs no CUDA.
+find_program(D4R_NVCC NAMES nvcc HINTS /usr/local/cuda/bin DOC "CUDA compiler for the kernels of HIP's NVIDIA platform")
+if(NOT D4R_NVCC)
+  message(STATUS "NVIDIA kernels are not built: nvcc not found")
+  add_custom_target(kernels_nv COMMAND ${CMAKE_COMMAND} -E echo "NVIDIA kernels are not built: nvcc not found" VERBATIM)
+  return()
+endif()
+set(D4R_NV_FLAGS -std=c++17 -O3 -Werror all-warnings)
+set(D4R_NV_SOURCES hip_kernels/m_kernels_nv.cu hip_kernels/m_args.h hip_kernels/m_block.h hip_kernels/m_kernel_config.h
+  hip_kernels/tile_nv.h models/format/m_layout.h)
+list(TRANSFORM D4R_NV_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE nv_sources)
+execute_process(COMMAND ${D4R_NVCC} --version OUTPUT_VARIABLE nvcc_version ERROR_QUIET)
+string(REGEX MATCH "release [^\n]*" nvcc_version "${nvcc_version}")
+
+function(d4r_add_nv_kernels arch kind)
+  set(folder ${CMAKE_BINARY_DIR}/kernels/${arch})
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(
+    OUTPUT ${folder}/m.${kind} ${folder}/m.json
+    COMMAND ${D4R_NVCC} ${D4R_NV_FLAGS} -arch=${arch} -${kind} -I. hip_kernels/m_kernels_nv.cu -o ${folder}/m.${kind}
+    COMMAND ${CMAKE_COMMAND} -DOBJECT=${folder}/m.${kind} -DMANIFEST=${folder}/m.json -DARCH=${arch} -DTARGET=${arch}
+      "-DCOMPILER=nvcc ${nvcc_version}" "-DFLAGS=${D4R_NV_FLAGS}" "-DSOURCES=${D4R_NV_SOURCES}"
+      -P ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
+    DEPENDS ${nv_sources} ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMENT "Kernels ${arch}"
+    VERBATIM)
+endfunction()
+d4r_add_nv_kernels(sm_90 cubin)
+d4r_add_nv_kernels(sm_89 ptx)
+add_custom_target(kernels_nv DEPENDS ${CMAKE_BINARY_DIR}/kernels/sm_90/m.cubin ${CMAKE_BINARY_DIR}/kernels/sm_89/m.ptx)
