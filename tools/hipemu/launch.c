@@ -185,11 +185,22 @@ static uint64_t hidden_value(const char *kind, const emu_launch_params *p)
     return 0;
 }
 
+/* The segment is allocated in multiples of 16 bytes, and compilers load beyond its end up to there. */
+static size_t padded_size(const emu_kernel *k)
+{
+    return ((size_t)k->kernarg_size + 15) & ~(size_t)15;
+}
+
+static size_t segment_size(const emu_kernel *kernel)
+{
+    return (kernel->kernarg_size + KERNARG_ALIGN) / KERNARG_ALIGN * KERNARG_ALIGN;
+}
+
 static void fill_kernarg(uint8_t *kernarg, const emu_launch_params *p)
 {
     const emu_kernel *k = p->kernel;
     size_t given = p->kernarg_size < k->kernarg_size ? p->kernarg_size : k->kernarg_size;
-    memset(kernarg, 0, k->kernarg_size);
+    memset(kernarg, 0, padded_size(k));
     if (given) memcpy(kernarg, p->kernarg, given);
     for (uint32_t i = k->explicit_count; i < k->arg_count; i++) {
         uint64_t value = hidden_value(k->args[i].value_kind, p);
@@ -252,7 +263,7 @@ static void start(emu_run *run, const emu_launch_params *p, uint8_t *kernarg, ui
     run->memory = p->memory;
     run->kernarg = kernarg;
     run->dispatch = packet;
-    run->local[0] = (emu_range){(uintptr_t)kernarg, (uintptr_t)kernarg + k->kernarg_size, NULL, true};
+    run->local[0] = (emu_range){(uintptr_t)kernarg, (uintptr_t)kernarg + padded_size(k), NULL, true};
     run->local[1] = emu_module_range(k->module);
     run->local[2] = (emu_range){(uintptr_t)packet, (uintptr_t)packet + PACKET_SIZE, NULL, true};
     run->gfx12 = k->arch->cls == EMU_GFX12;
@@ -274,7 +285,7 @@ emu_status emu_launch(const emu_launch_params *params, emu_counters *counters, u
     emu_status status = check(params, fault);
     if (status) return status;
     emu_run *run = calloc(1, sizeof(*run));
-    size_t kernarg_size = (params->kernel->kernarg_size + KERNARG_ALIGN) / KERNARG_ALIGN * KERNARG_ALIGN;
+    size_t kernarg_size = segment_size(params->kernel);
     uint8_t *kernarg = aligned_alloc(KERNARG_ALIGN, kernarg_size + PACKET_SIZE);
     if (run) run->counts = calloc(emu_module_code(params->kernel->module)->count, sizeof(*run->counts));
     if (!run || !kernarg || !run->counts) {
