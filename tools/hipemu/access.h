@@ -15,6 +15,9 @@ typedef struct emu_access {
 bool EX(resolve)(emu_wave *w, const emu_op *op, uint32_t bytes, uint32_t alignment, bool load, bool store,
                  emu_access *access);
 
+/* Whether an access may start anywhere: the launch allows it, or the compiler chose a misaligned constant offset. */
+bool EX(may_misalign)(const emu_wave *w, int32_t offset, uint32_t alignment);
+
 /* LDS: the same for `bytes` at offset[lane] in the workgroup's LDS. atomic: both load and store. */
 bool EX(lds_check)(emu_wave *w, const emu_op *op, unsigned lane, uint32_t offset, uint32_t bytes, bool load,
                    bool store, bool atomic);

@@ -283,6 +283,11 @@ typedef struct emu_launch_options {
     bool lds_race_check;       /* report conflicting LDS accesses of two waves between barriers */
     uint64_t max_instructions; /* a wave; 0 = no bound */
     const atomic_int *cancel;  /* polled every few thousand instructions; non-zero stops. May be NULL */
+    /* Loads and stores of vectors and LDS must start at a multiple of their size, of 4 bytes at most. The hardware
+     * takes any address, but a misaligned one is a bug unless the source said so (packed structures). An access
+     * whose own constant offset is misaligned is one where the compiler knew, and is never reported. Atomics and
+     * scalar loads need their alignment whatever this says. */
+    bool allow_misaligned;
 } emu_launch_options;
 
 typedef struct emu_launch_params {

@@ -148,37 +148,48 @@ HANDLER(s_barrier_wait)
 
 /* ------------------------------------------------------------------ scalar memory */
 
-/* Finds `bytes` bytes at a scalar address; NULL after raising a fault. */
-static const uint8_t *scalar_address(emu_wave *w, const emu_op *op, uint32_t bytes, uint32_t alignment)
+/* The compiler loads 12 bytes as 16 when they start an aligned block of 16: what lies past the end of an allocation
+ * is then not used. */
+static const emu_range *widened_range(emu_wave *w, uint64_t address, uint32_t *bytes)
+{
+    if (*bytes != 16 || address % 16) return NULL;
+    *bytes = 12;
+    return emu_worker_range(w->worker, address, *bytes);
+}
+
+/* Finds *bytes bytes at a scalar address, fewer if only those exist; NULL after raising a fault. */
+static const uint8_t *scalar_address(emu_wave *w, const emu_op *op, uint32_t *bytes, uint32_t alignment)
 {
     uint64_t address = scalar64(w, &op->src[0]) + (uint64_t)(int64_t)op->offset;
     if (op->src[1].kind != EMU_SRC_OFF) address += scalar32(w, &op->src[1]);
     if (address % alignment) {
-        emu_raise(w, op, EMU_FAULT_MISALIGNED, EMU_LANES, address, bytes, false);
+        emu_raise(w, op, EMU_FAULT_MISALIGNED, EMU_LANES, address, *bytes, false);
         return NULL;
     }
-    const emu_range *range = emu_worker_range(w->worker, address, bytes);
+    const emu_range *range = emu_worker_range(w->worker, address, *bytes);
+    if (!range) range = widened_range(w, address, bytes);
     if (!range) {
-        emu_raise(w, op, EMU_FAULT_OUT_OF_BOUNDS, EMU_LANES, address, bytes, false);
+        emu_raise(w, op, EMU_FAULT_OUT_OF_BOUNDS, EMU_LANES, address, *bytes, false);
         return NULL;
     }
     if (range->shadow && w->group->run->check_uninitialised) {
-        for (uint32_t i = 0; i < bytes; i++) {
+        for (uint32_t i = 0; i < *bytes; i++) {
             if (!__atomic_load_n(&range->shadow[address - range->lo + i], __ATOMIC_RELAXED)) {
-                emu_raise(w, op, EMU_FAULT_UNINITIALISED_MEMORY, EMU_LANES, address + i, bytes, false);
+                emu_raise(w, op, EMU_FAULT_UNINITIALISED_MEMORY, EMU_LANES, address + i, *bytes, false);
                 return NULL;
             }
         }
     }
-    w->worker->counters.bytes_read[EMU_SPACE_SCALAR] += bytes;
+    w->worker->counters.bytes_read[EMU_SPACE_SCALAR] += *bytes;
     return (const uint8_t *)(uintptr_t)address;
 }
 
 static void load_dwords(emu_wave *w, const emu_op *op, uint32_t count)
 {
-    const uint8_t *p = scalar_address(w, op, 4 * count, 4);
+    uint32_t bytes = 4 * count;
+    const uint8_t *p = scalar_address(w, op, &bytes, 4);
     if (!p || op->dst == EMU_SGPR_SINK) return;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < bytes / 4; i++) {
         uint32_t value;
         memcpy(&value, p + 4 * i, 4);
         set_sgpr(w, op->dst + i, value);
@@ -197,14 +208,15 @@ LOAD(128)
 LOAD(256)
 LOAD(512)
 
-#define LOAD_SMALL(name, type, cast)                                          \
-    HANDLER(name)                                                             \
-    {                                                                         \
-        const uint8_t *p = scalar_address(w, op, sizeof(type), sizeof(type)); \
-        if (!p) return;                                                       \
-        type value;                                                           \
-        memcpy(&value, p, sizeof(value));                                     \
-        set_sgpr(w, op->dst, (uint32_t)(cast)value);                          \
+#define LOAD_SMALL(name, type, cast)                                    \
+    HANDLER(name)                                                       \
+    {                                                                   \
+        uint32_t bytes = sizeof(type);                                  \
+        const uint8_t *p = scalar_address(w, op, &bytes, sizeof(type)); \
+        if (!p) return;                                                 \
+        type value;                                                     \
+        memcpy(&value, p, sizeof(value));                               \
+        set_sgpr(w, op->dst, (uint32_t)(cast)value);                    \
     }
 LOAD_SMALL(s_load_u8, uint8_t, uint32_t)
 LOAD_SMALL(s_load_i8, int8_t, int32_t)
