@@ -64,6 +64,8 @@ d4r_status cli_read_file(const char *path, const char *what, size_t limit, const
                          size_t *size);
 /* Writes to a temporary name next to path and renames. */
 d4r_status cli_write_file(const char *path, const void *data, size_t size, const d4r_log *log);
+/* Whether a file could be created at path: for outputs that are written after a long run. */
+d4r_status cli_check_writable(const char *path, const d4r_log *log);
 /* Removes a folder and what is in it. Only for folders that this process made. */
 void cli_remove_tree(const char *path);
 

@@ -135,8 +135,8 @@ static int upscale(const m_options *options, const cli_sequence *sequence, const
     m_results results = {0};
     m_pictures *pictures_used = options->out ? &pictures : NULL;
     m_dump *dump_used = options->dump ? &dump : NULL;
-    d4r_status status = D4R_OK;
-    if (pictures_used) status = m_pictures_begin(&pictures, options, sequence);
+    d4r_status status = options->json ? cli_check_writable(options->json, cli_log()) : D4R_OK;
+    if (status == D4R_OK && pictures_used) status = m_pictures_begin(&pictures, options, sequence);
     if (status == D4R_OK && dump_used) status = m_dump_begin(&dump, options->dump);
     if (status == D4R_OK) status = m_run(options, sequence, pictures_used, dump_used, &results);
     if (status == D4R_OK && !cli_interrupted())

@@ -90,6 +90,20 @@ d4r_status cli_write_file(const char *path, const void *data, size_t size, const
     return good ? D4R_OK : D4R_ERROR_IO;
 }
 
+d4r_status cli_check_writable(const char *path, const d4r_log *log)
+{
+    char *folder = cli_dirname(path);
+    d4r_status status = D4R_OK;
+    if (!folder)
+        status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
+    else if (cli_is_directory(path))
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: is a folder, not a file", path);
+    else if (access(folder, W_OK | X_OK))
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    free(folder);
+    return status;
+}
+
 void cli_remove_tree(const char *path)
 {
     DIR *folder = opendir(path);

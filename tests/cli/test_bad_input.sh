@@ -104,6 +104,8 @@ expect 5 "file/out" "$m" model "$DATA/static" "$DATA/static/frames.json/file/out
 expect 5 "taken: exists and is not a folder" "$m" model "$DATA/static" taken
 [ -f taken ] && [ ! -s taken ] || fail "the file in the way was changed"
 expect 5 "dump" "$m" --dump "taken/dump" model "$DATA/static" out
+expect 5 "nowhere/results.json: cannot be written" "$m" --json nowhere/results.json model "$DATA/static" out
+expect 5 "empty: is a folder" "$m" --json empty model "$DATA/static" out
 if [ "$(id -u)" -ne 0 ]; then
     mkdir locked && chmod 555 locked
     expect 5 "locked" "$m" model "$DATA/static" locked

@@ -114,6 +114,24 @@ capture() {
     cmp -s full/0000.json turned/0000.json && fail "the jitter was not turned"
     expect 0 "jitter: sign -- fits best" "$m" model turned from-turned
     same plain from-turned
+    # Display-resolution vectors.
+    "$BIN/d4r_sequence_variant" at_output "$DATA/brick_pan" seq
+    expect 0 "" "$BIN/d4r-convert" seq large
+    [ -f large/motion_gt/0000/0003.exr ] || fail "no motion_gt"
+    expect 5 "large/x2/motion/0000/0000.exr: No such file" "$m" model large out
+    expect 0 "" "$m" --motion-gt model large from-large
+    expect 0 "" "$BIN/d4r-compare" -q --from 0 --min-psnr 50 from-large plain
+    # Cuts and exposure of the layout arrive.
+    cp -r full cut
+    sed 's/"CameraCut":[[:space:]]*false/"CameraCut": true/' full/0000.json >cut/0000.json
+    expect 0 "" "$m" model cut from-cut
+    expect 0 "" "$m" --reset-all model "$DATA/brick_pan" cuts
+    same cuts from-cut
+    sed 's/"CameraCut":/"Exposure": 3, &/' full/0000.json >cut/0000.json
+    expect 0 "" "$m" model cut from-exposed
+    expect 0 "" "$m" --exposure 3 model "$DATA/brick_pan" exposed
+    same exposed from-exposed
+    cmp -s exposed/frame-0003.bin plain/frame-0003.bin && fail "the exposure changes nothing"
     expect 5 "0007.json: No such file" "$m" --sequence 7 model full out
     expect 5 "color/0000/0000.exr" "$m" --ratio 3 model full out
     expect 5 "--sequence and --ratio need a capture folder" "$m" --ratio 2 model "$DATA/brick_pan/frames.json" out
