@@ -200,7 +200,7 @@ static void upload(void **device, const void *host, size_t size)
 
 static uint32_t run_case(const conformance_case *c, hipModule_t module, const char *level)
 {
-    uint32_t items = c->items ? c->items : long_run ? 4u << 20 : 8192;
+    uint32_t items = c->items ? c->items : long_run ? 4u << 20 : 32768;
     uint32_t input = items * 2 < 4096 ? 4096 : items + 64; /* some kernels read a little more */
     size_t words = c->words ? (size_t)items * c->words : 64;
     uint32_t *a = malloc(input * 4u), *b = malloc(input * 4u), *got = calloc(words, 4),
@@ -342,7 +342,7 @@ static void check_softmax(hipFunction_t function, uint32_t rows, uint32_t column
 static void test_dense(void **state)
 {
     (void)state;
-    uint32_t shapes = long_run ? 1000 : 24;
+    uint32_t shapes = long_run ? 1000 : 100;
     const char *levels[] = {"O1", "O3"};
     for (int level = 0; level < 2; level++) {
         void *code = read_code(levels[level], "dense");
