@@ -188,6 +188,14 @@ class AttentionDims(ctypes.Structure):
     _fields_ = [(n, ctypes.c_int) for n in ("batch", "h", "w", "heads", "shift", "exact")]
 
 
+def round_fp8(x):
+    """Nearest E4M3 values of a float CPU tensor."""
+    x = x.detach().contiguous()
+    out = torch.empty_like(x)
+    library("attention", "float").round_fp8(ctypes.c_long(x.numel()), pointer(x), pointer(out))
+    return out
+
+
 class Attention(torch.autograd.Function):
     """qkv [B,h,w,3C], bias [heads,16,16] (query, key) -> [B,h,w,C]. bfloat16 on a GPU, float or double on the CPU."""
 

@@ -12,22 +12,18 @@ import native
 
 CHANNELS, HEAD, MIDDLE, VALUES, FEATURES = (64, 96, 128), 32, 6, 17, 20
 TOKEN_CLAMP = 2 * math.pi
-HAS_FP8 = hasattr(torch, "float8_e4m3fn")
 
 
 def nearest_fp8(x):
     """Nearest E4M3 value, ties to even, saturating."""
-    y = x.clamp(-448.0, 448.0)
-    if HAS_FP8:
-        return y.to(torch.float8_e4m3fn).to(x.dtype)
-    exponent = torch.floor(torch.log2(y.abs().clamp_min(2.0 ** -6)))
-    exponent = torch.where(y.abs() >= torch.exp2(exponent + 1), exponent + 1, exponent)
-    exponent = torch.where(y.abs().clamp_min(2.0 ** -6) < torch.exp2(exponent), exponent - 1, exponent)
-    step = torch.exp2(exponent - 3)
-    return torch.round(y / step) * step
+    if not x.is_cuda and x.dtype == torch.float32:
+        return native.round_fp8(x)
+    return x.clamp(-448.0, 448.0).to(torch.float8_e4m3fn).to(x.dtype)
 
 
 def straight_through(x, rounded):
+    if not torch.is_grad_enabled():
+        return rounded
     return x + (rounded - x).detach()
 
 

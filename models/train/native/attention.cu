@@ -247,6 +247,12 @@ static void fetch(const attention_dims *d, int window, int head, const real *qkv
     }
 }
 
+EXPORT void round_fp8(long n, const real *in, real *out)
+{
+#pragma omp parallel for simd
+    for (long i = 0; i < n; i++) out[i] = nearest_fp8(in[i]);
+}
+
 EXPORT int attention_forward(const attention_dims *d, const real *qkv, const real *bias, real *out, void *)
 {
     int windows = d->batch * windows_x(d) * windows_y(d);
