@@ -51,6 +51,7 @@ typedef struct rig_params {
     uint32_t watchdog_ms;
     uint32_t seed;
     PFN_vkGetInstanceProcAddr get_instance_proc_addr; /* NULL: the device's own */
+    d4r_log log;                                      /* fn NULL: kept for rig_last_error */
 } rig_params;
 
 typedef struct rig {
