@@ -39,7 +39,7 @@ static void prepare(const uint8_t *network, unsigned char *panels)
                     uint32_t bits;
                     memcpy(&bits, &v, 4);
                     uint16_t half = (uint16_t)(bits >> 16);
-                    memcpy(panel + ((c / 2 * 16 + r) * 2 + c % 2) * 2, &half, 2);
+                    memcpy(panel + ((c / 2 * 16 + r) * 2 + 1 - c % 2) * 2, &half, 2);
 #else
                     memcpy(panel + (c * 16 + r) * 4, &v, 4);
 #endif

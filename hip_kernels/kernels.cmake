@@ -3,7 +3,7 @@
 # Needs clang >= 19 with the AMDGPU target (Debian: clang-19 lld-19), or ROCm's hipcc or clang named by the environment
 # or cache variable D4R_HIPCC. No ROCm headers or libraries are used.
 
-set(D4R_KERNEL_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++17 -O3
+set(D4R_KERNEL_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++17 -O3 -ffp-contract=off
   -Wall -Wextra -Werror)
 set(D4R_KERNEL_SOURCES hip_kernels/m_kernels.hip hip_kernels/m_args.h hip_kernels/m_block.h
   hip_kernels/m_kernel_config.h hip_kernels/tile_gfx.h hip_kernels/tile_gfx_rows.h hip_kernels/tile_gfx11.h

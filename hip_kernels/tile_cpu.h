@@ -4,10 +4,10 @@
  * values, as f32 or (TILE_BF16) as pairs of bf16 along the rows: every e4m3 value is exact in both. Lanes of
  * missing windows and of tokens outside the grid read as zero and are never stored.
  *
- * The order of every product sum: pairs of inputs ascending, the odd one of a pair first (the order of
- * AVX512-BF16's instruction). Products of FP8 values are exact in f32, so fused and separate multiply-adds
- * agree, and every level gives the same bits; the file is compiled with -ffp-contract=off to keep the rest
- * so. */
+ * Every product sum adds its inputs in ascending order. AVX512-BF16's instruction adds the high element of a pair
+ * first, then the low one, each rounded: so the first input of a pair lies in the high half. Products of FP8 values
+ * are exact in f32, so fused and separate multiply-adds agree there; elsewhere tile_fma() is exactly fused at every
+ * level. So all levels give the same bits; the file is compiled with -ffp-contract=off to keep it so. */
 #ifndef D4R_HIP_KERNELS_TILE_CPU_H
 #define D4R_HIP_KERNELS_TILE_CPU_H
 
@@ -57,7 +57,7 @@ typedef struct tile_f32 {
 
 typedef struct tile_fp8 {
 #if TILE_BF16
-    int32_t v[8][TILE_LANES] TILE_ALIGNED; /* row 2i in the low half, 2i + 1 in the high half */
+    int32_t v[8][TILE_LANES] TILE_ALIGNED; /* row 2i in the high half, 2i + 1 in the low half */
 #else
     float v[16][TILE_LANES] TILE_ALIGNED;
 #endif
@@ -145,6 +145,26 @@ TILE_FN tile_vf tile_fma_exact(tile_vf a, tile_vf b, tile_vf c)
     return (tile_vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #else
     return a * b + c;
+#endif
+}
+
+/* a * b + c rounded once. Without the instruction: in double precision, where the product is exact, rounded to odd
+ * (the error of the addition decides), so that the second rounding, to f32, is the only one that counts. */
+TILE_FN tile_vf tile_fma(tile_vf a, tile_vf b, tile_vf c)
+{
+#if defined(__FMA__)
+    return tile_fma_exact(a, b, c);
+#else
+    typedef double wide __attribute__((vector_size(8 * TILE_VECTOR)));
+    typedef int64_t wide_bits __attribute__((vector_size(8 * TILE_VECTOR)));
+    wide p = __builtin_convertvector(a, wide) * __builtin_convertvector(b, wide);
+    wide d = __builtin_convertvector(c, wide), sum = p + d, t = sum - p, error = (p - (sum - t)) + (d - t);
+    wide_bits bits = (wide_bits)sum;
+    wide_bits inexact =
+        ((error < 0) | (error > 0)) & ((bits & 1) == 0); /* false for a NaN, so for infinite sums */
+    wide_bits away = (error < 0) == (sum < 0);
+    bits += inexact & ((away & 1) | ~away);
+    return __builtin_convertvector((wide)bits, tile_vf);
 #endif
 }
 
@@ -294,8 +314,8 @@ TILE_FN void tile_add_fine(const tile_group *g, tile_f32 *x, const unsigned char
 TILE_FN void tile_set_rows(tile_fp8 *d, int i, int t, tile_vf even, tile_vf odd)
 {
 #if TILE_BF16
-    tile_vi low = (tile_vi)(((tile_vi)even >> 16) & 0xffff);
-    *(tile_vi *)&d->v[i][t] = low | ((tile_vi)odd & (int32_t)0xffff0000);
+    tile_vi low = (tile_vi)(((tile_vi)odd >> 16) & 0xffff);
+    *(tile_vi *)&d->v[i][t] = low | ((tile_vi)even & (int32_t)0xffff0000);
 #else
     tile_store(&d->v[2 * i][t], even);
     tile_store(&d->v[2 * i + 1][t], odd);
@@ -351,7 +371,10 @@ TILE_FN void tile_round_t(const tile_group *g, tile_fp8_t *d, const tile_f32_t *
 #if TILE_BF16
             typedef uint16_t half_vector __attribute__((vector_size(2 * TILE_VECTOR), may_alias));
             typedef uint32_t word_vector __attribute__((vector_size(4 * TILE_VECTOR)));
-            *(half_vector *)&d->v[r][t] = __builtin_convertvector((word_vector)v >> 16, half_vector);
+            typedef uint32_t pair_vector __attribute__((vector_size(2 * TILE_VECTOR)));
+            pair_vector pairs = (pair_vector) __builtin_convertvector((word_vector)v >> 16, half_vector);
+            *(half_vector *)&d->v[r][t] =
+                (half_vector)(pairs << 16 | pairs >> 16); /* the even lane in the high half */
 #else
             tile_store(&d->v[r][t], v);
 #endif
@@ -396,7 +419,7 @@ TILE_FN const unsigned char *tile_vector_at(const tile_group *g, const d4r_m_arg
 }
 
 #if TILE_BF16
-/* acc += the two products of a pair, the odd one first; `pair` is broadcast. */
+/* acc += the two products of a pair, the high one first; `pair` is broadcast. */
 TILE_FN tile_vf tile_dot(const void *pair, tile_vf x, tile_vf acc)
 {
     int32_t w;
@@ -423,7 +446,7 @@ TILE_FN void tile_mul_block(float *acc, const unsigned char *w, const tile_fp8 *
                 a[r][1] = tile_dot(row + 4 * r, x1, a[r][1]);
             }
 #else
-            for (int odd = 1; odd >= 0; odd--) {
+            for (int odd = 0; odd < 2; odd++) {
                 const float *row = (const float *)(const void *)w + (k * 16 + 2 * i + odd) * 16;
                 tile_vf x0 = tile_load(&x[k].v[2 * i + odd][t]);
                 tile_vf x1 = tile_load(&x[k].v[2 * i + odd][t + TILE_VECTOR]);
@@ -474,7 +497,7 @@ TILE_FN void tile_scores(const tile_group *g, tile_f32 *s, const tile_fp8 *k, co
                         tile_vf x = tile_load((const float *)&q[m].v[i][t]);
                         for (int j = 0; j < 8; j++) a[j] = tile_dot(&k[m].v[i][w + r + j], x, a[j]);
 #else
-                        for (int odd = 1; odd >= 0; odd--) {
+                        for (int odd = 0; odd < 2; odd++) {
                             tile_vf x = tile_load(&q[m].v[2 * i + odd][t]);
                             for (int j = 0; j < 8; j++)
                                 a[j] = tile_fma_exact(tile_splat(k[m].v[2 * i + odd][w + r + j]), x, a[j]);
@@ -497,7 +520,7 @@ TILE_FN void tile_values(const tile_group *g, tile_f32 *o, const tile_fp8_t *v, 
                     tile_vf x = tile_load((const float *)&p->v[i][t]);
                     for (int j = 0; j < 8; j++) a[j] = tile_dot(&v->v[r + j][w + 2 * i], x, a[j]);
 #else
-                    for (int odd = 1; odd >= 0; odd--) {
+                    for (int odd = 0; odd < 2; odd++) {
                         tile_vf x = tile_load(&p->v[2 * i + odd][t]);
                         for (int j = 0; j < 8; j++)
                             a[j] = tile_fma_exact(tile_splat(v->v[r + j][w + 2 * i + odd]), x, a[j]);
@@ -545,8 +568,8 @@ TILE_FN void tile_act(const tile_group *g, tile_f32 *x)
             tile_vf y = tile_load(&x->v[r][t]);
             tile_vf c = tile_at_least(tile_at_most(y, tile_splat(2.4f)), tile_splat(-2.4f));
             tile_vf size = (tile_vf)((tile_vi)c & TILE_ABS);
-            tile_vf slope = tile_splat(0.412f) - tile_splat(0.081f) * size;
-            tile_store(&x->v[r][t], y * (tile_splat(0.5f) + c * slope));
+            tile_vf slope = tile_fma(size, tile_splat(-0.081f), tile_splat(0.412f));
+            tile_store(&x->v[r][t], y * tile_fma(c, slope, tile_splat(0.5f)));
         }
 }
 
@@ -558,7 +581,7 @@ TILE_FN void tile_rel_bias_mask(const tile_group *g, tile_f32 *s, const unsigned
         for (int t = 0; t < TILE_LANES; t += TILE_VECTOR) {
             tile_vf b;
             memcpy(&b, table + 64 * key + 4 * (t & 15), sizeof(b));
-            tile_store(&s->v[key][t], tile_load(&s->v[key][t]) * scale + b);
+            tile_store(&s->v[key][t], tile_fma(tile_load(&s->v[key][t]), scale, b));
         }
     if (!g->masked) return;
     for (int key = 0; key < 16; key++)
@@ -580,12 +603,12 @@ TILE_FN void tile_exp2_256(const tile_group *g, tile_f32 *s, const tile_row *top
             tile_vf z = x + magic; /* the nearest integer in the low bits */
             tile_vf f = x - (z - magic);
             tile_vf p = tile_splat(1.5403530394e-4f);
-            p = p * f + tile_splat(1.3333558147e-3f);
-            p = p * f + tile_splat(9.6181291076e-3f);
-            p = p * f + tile_splat(5.5504108665e-2f);
-            p = p * f + tile_splat(2.4022650696e-1f);
-            p = p * f + tile_splat(6.9314718056e-1f);
-            p = p * f + tile_splat(1.0f);
+            p = tile_fma(p, f, tile_splat(1.3333558147e-3f));
+            p = tile_fma(p, f, tile_splat(9.6181291076e-3f));
+            p = tile_fma(p, f, tile_splat(5.5504108665e-2f));
+            p = tile_fma(p, f, tile_splat(2.4022650696e-1f));
+            p = tile_fma(p, f, tile_splat(6.9314718056e-1f));
+            p = tile_fma(p, f, tile_splat(1.0f));
             tile_vi power = ((tile_vi)z << 23) + tile_splat_i(127 << 23);
             tile_store(&s->v[r][t], p * (tile_vf)power);
         }
@@ -600,14 +623,18 @@ TILE_FN void tile_row_max(const tile_group *g, tile_row *d, const tile_f32 *s)
         tile_store(&d->v[t], m);
     }
 }
-/* Sums over the sixteen rows, ascending. */
+/* Pairs of rows, four pairs ascending, the other four, then the two: the order of every machine. */
 TILE_FN void tile_row_sum(const tile_group *g, tile_row *d, const tile_f32 *s)
 {
     (void)g;
     for (int t = 0; t < TILE_LANES; t += TILE_VECTOR) {
-        tile_vf sum = tile_load(&s->v[0][t]);
-        for (int r = 1; r < 16; r++) sum += tile_load(&s->v[r][t]);
-        tile_store(&d->v[t], sum);
+        tile_vf half[2];
+        for (int h = 0; h < 2; h++) {
+            half[h] = tile_load(&s->v[8 * h][t]) + tile_load(&s->v[8 * h + 1][t]);
+            for (int r = 8 * h + 2; r < 8 * h + 8; r += 2)
+                half[h] += tile_load(&s->v[r][t]) + tile_load(&s->v[r + 1][t]);
+        }
+        tile_store(&d->v[t], half[0] + half[1]);
     }
 }
 TILE_FN void tile_row_reciprocal(const tile_group *g, tile_row *d)
@@ -616,27 +643,28 @@ TILE_FN void tile_row_reciprocal(const tile_group *g, tile_row *d)
     for (int t = 0; t < TILE_LANES; t += TILE_VECTOR)
         tile_store(&d->v[t], tile_splat(1.0f) / tile_load(&d->v[t]));
 }
-/* Sum of x^2 over all channels: each tile's rows ascending from its own zero, then the tiles ascending. */
+/* Sum of x^2 over all channels: rows 0-7 of all tiles ascending, rows 8-15 of all tiles, then the two sums. */
 TILE_FN void tile_row_squares(const tile_group *g, tile_row *d, const tile_f32 *x, int tiles)
 {
     (void)g;
     for (int t = 0; t < TILE_LANES; t += TILE_VECTOR) {
-        tile_vf sum = {0};
-        for (int k = 0; k < tiles; k++) {
-            tile_vf part = {0};
-            for (int r = 0; r < 16; r++) {
-                tile_vf v = tile_load(&x[k].v[r][t]);
-                part += v * v;
+        tile_vf low = {0}, high = {0};
+        for (int k = 0; k < tiles; k++)
+            for (int r = 0; r < 8; r++) {
+                tile_vf a = tile_load(&x[k].v[r][t]), b = tile_load(&x[k].v[8 + r][t]);
+                low = tile_fma(a, a, low);
+                high = tile_fma(b, b, high);
             }
-            sum += part;
-        }
-        tile_store(&d->v[t], sum);
+        tile_store(&d->v[t], low + high);
     }
 }
+/* 1 / sqrt(sum / count + eps), through double precision: correctly rounded but for one case in 2^29. */
 TILE_FN void tile_row_rsqrt_mean(const tile_group *g, tile_row *d, float inverse_count, float eps)
 {
     (void)g;
-    for (int t = 0; t < TILE_LANES; t++) d->v[t] = 1.0f / __builtin_sqrtf(d->v[t] * inverse_count + eps);
+    for (int t = 0; t < TILE_LANES; t += TILE_VECTOR)
+        tile_store(&d->v[t], tile_fma(tile_load(&d->v[t]), tile_splat(inverse_count), tile_splat(eps)));
+    for (int t = 0; t < TILE_LANES; t++) d->v[t] = (float)(1.0 / __builtin_sqrt((double)d->v[t]));
 }
 
 #endif

@@ -5,7 +5,7 @@
  * lanes 16-31 repeat lanes 0-15. An accumulator's register r of half h is row 2r + h. Prepared weights have their rows
  * permuted (row 2r + h is channel 8h + r), so that register r of half h is channel 8h + r as on gfx12, and rounding an
  * accumulator to an operand is: own eight values as f16 pairs, the other half's by permlanex16, half 0's first.
- * Scores keep rows 2r + h = key; v and p both have the even keys first, then the odd ones.
+ * Scores keep rows 2r + h = key; rounding v and p puts the keys in their natural order.
  *
  * There are no FP8 conversions. tile_round_pairs() rounds once, in f32, by adding 1.5 * 2^20 times the power of two of
  * the value. NaN: codes 0x7f and 0xff read as +-480, and a NaN is stored as some finite code. */
@@ -36,7 +36,8 @@ TILE_FN void tile_start(void) {}
 /* ---- FP8 ------------------------------------------------------------------------------------------------------ */
 
 /* Two values, |x| < 480, to the e4m3 grid, as f16. The power comes from f16 rounded towards zero, which keeps the
- * exponent; the first fma rounds to three fraction bits, the second is exact. */
+ * exponent; the first fma rounds to three fraction bits, the second is exact. The sign of a zero is lost, which a
+ * product does not notice. */
 TILE_FN int tile_round_pair(float a, float b)
 {
     const tile_v2u least = {0x2400, 0x2400}; /* 2^-6 */
@@ -44,17 +45,29 @@ TILE_FN int tile_round_pair(float a, float b)
     /* Compared as integers: f16 maxima would first quieten NaN. */
     const tile_v2h power = __builtin_bit_cast(
         tile_v2h, __builtin_elementwise_max(__builtin_bit_cast(tile_v2u, half & 0x7c007c00), least));
-    const float x = __builtin_fmaf((float)power.x, 0x1.8p20f, a),
-                y = __builtin_fmaf((float)power.y, 0x1.8p20f, b);
+    const float x = __builtin_fmaf((float)power.x, 0x1.8p20f, a);
+    const float y = __builtin_fmaf((float)power.y, 0x1.8p20f, b);
     tile_v2h d;
     d.x = (_Float16)__builtin_fmaf((float)power.x, -0x1.8p20f, x);
     d.y = (_Float16)__builtin_fmaf((float)power.y, -0x1.8p20f, y);
     return __builtin_bit_cast(int, d);
 }
+/* The same with the sign of zeros kept, for what is stored. */
+TILE_FN int tile_round_pair_signed(float a, float b)
+{
+    const int half = __builtin_bit_cast(int, __builtin_amdgcn_cvt_pkrtz(a, b));
+    return tile_round_pair(a, b) | (half & (int)0x80008000);
+}
 TILE_FN tile_v4i tile_round_pairs(tile_v8f v)
 {
     const tile_v4i d = {tile_round_pair(v[0], v[1]), tile_round_pair(v[2], v[3]), tile_round_pair(v[4], v[5]),
                         tile_round_pair(v[6], v[7])};
+    return d;
+}
+TILE_FN tile_v4i tile_round_pairs_signed(tile_v8f v)
+{
+    const tile_v4i d = {tile_round_pair_signed(v[0], v[1]), tile_round_pair_signed(v[2], v[3]),
+                        tile_round_pair_signed(v[4], v[5]), tile_round_pair_signed(v[6], v[7])};
     return d;
 }
 TILE_FN tile_v8f tile_saturate(tile_v8f v)
@@ -110,6 +123,21 @@ TILE_FN tile_v8i tile_spread(const tile_group *g, tile_v4i own)
     return d;
 }
 
+/* The same where register r of half h is row 2r + h of the wave's product (keys): rows in their natural order. */
+TILE_FN tile_v8i tile_spread_rows(const tile_group *g, tile_v4i own)
+{
+    /* v_perm_b32 on (own, other): bytes 0-3 are the second operand's, 4-7 the first's. Even row in the low half. */
+    const unsigned low = g->half ? 0x05040100u : 0x01000504u, high = g->half ? 0x07060302u : 0x03020706u;
+    tile_v8i d;
+    TILE_UNROLL
+    for (int i = 0; i < 4; i++) {
+        const int other = tile_other_bits(own[i]);
+        d[2 * i] = (int)__builtin_amdgcn_perm(own[i], other, low);
+        d[2 * i + 1] = (int)__builtin_amdgcn_perm(own[i], other, high);
+    }
+    return d;
+}
+
 /* ---- tokens --------------------------------------------------------------------------------------------------- */
 
 TILE_FN tile_v4i tile_load_token(const tile_group *g, const unsigned char *tokens, int index, int offset,
@@ -122,7 +150,7 @@ TILE_FN void tile_store_token(const tile_group *g, tile_v8f x, unsigned char *to
                               int tiles, int k)
 {
     *(tile_v2i *)(tokens + (unsigned)((index + offset) * (16 * tiles) + 8 * g->half) + 16 * k) =
-        tile_encode(tile_round_pairs(tile_saturate(x)));
+        tile_encode(tile_round_pairs_signed(tile_saturate(x)));
 }
 TILE_FN void tile_read(const tile_group *g, tile_f32 *x, const unsigned char *tokens, int tiles, int k)
 {
@@ -160,7 +188,7 @@ TILE_FN void tile_round(const tile_group *g, tile_fp8 *d, const tile_f32 *x)
 }
 TILE_FN void tile_round_positive(const tile_group *g, tile_fp8 *d, const tile_f32 *x)
 {
-    TILE_EACH_WINDOW(w) d->v[w] = tile_spread(g, tile_round_pairs(x->v[w]));
+    TILE_EACH_WINDOW(w) d->v[w] = tile_spread_rows(g, tile_round_pairs(x->v[w]));
 }
 TILE_FN void tile_round_scaled(const tile_group *g, tile_fp8 *d, const tile_f32 *x, const tile_row *scale)
 {
@@ -173,12 +201,12 @@ TILE_FN void tile_round_scaled_small(const tile_group *g, tile_fp8 *d, const til
 }
 TILE_FN void tile_round_t(const tile_group *g, tile_fp8_t *d, const tile_f32_t *x)
 {
-    TILE_EACH_WINDOW(w) d->v[w] = tile_spread(g, tile_round_pairs(tile_saturate(x->v[w])));
+    TILE_EACH_WINDOW(w) d->v[w] = tile_spread_rows(g, tile_round_pairs(tile_saturate(x->v[w])));
 }
 TILE_FN void tile_snap(const tile_group *g, tile_f32 *x)
 {
     (void)g;
-    TILE_EACH_WINDOW(w) x->v[w] = tile_widen(tile_round_pairs(tile_saturate(x->v[w])));
+    TILE_EACH_WINDOW(w) x->v[w] = tile_widen(tile_round_pairs_signed(tile_saturate(x->v[w])));
 }
 
 /* ---- products ------------------------------------------------------------------------------------------------- */
@@ -239,6 +267,19 @@ TILE_FN int tile_swapped_channel(const tile_group *g)
 TILE_FN int tile_key(const tile_group *g, int r)
 {
     return 2 * r + g->half;
+}
+
+/* Pairs of keys (one of each half), four pairs ascending, the other four, then the two: the order of every machine. */
+TILE_FN void tile_row_sum(const tile_group *g, tile_row *d, const tile_f32 *s)
+{
+    (void)g;
+    TILE_EACH_WINDOW(w)
+    {
+        tile_v8f v = s->v[w];
+        TILE_UNROLL
+        for (int r = 0; r < 8; r++) v[r] += tile_other(v[r]);
+        d->v[w] = (((v[0] + v[1]) + v[2]) + v[3]) + (((v[4] + v[5]) + v[6]) + v[7]);
+    }
 }
 
 #include "hip_kernels/tile_gfx_rows.h"

@@ -183,6 +183,18 @@ TILE_FN int tile_key(const tile_group *g, int r)
     return 8 * g->half + r;
 }
 
+/* Pairs of keys, four pairs ascending in each half, then the halves: the order of every machine. */
+TILE_FN void tile_row_sum(const tile_group *g, tile_row *d, const tile_f32 *s)
+{
+    (void)g;
+    TILE_EACH_WINDOW(w)
+    {
+        const tile_v8f v = s->v[w];
+        const float sum = (((v[0] + v[1]) + (v[2] + v[3])) + (v[4] + v[5])) + (v[6] + v[7]);
+        d->v[w] = sum + tile_other(sum);
+    }
+}
+
 #include "hip_kernels/tile_gfx_rows.h"
 
 #endif

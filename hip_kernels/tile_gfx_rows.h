@@ -76,17 +76,6 @@ TILE_FN void tile_row_max(const tile_group *g, tile_row *d, const tile_f32 *s)
         d->v[w] = __builtin_fmaxf(m, tile_other(m));
     }
 }
-TILE_FN void tile_row_sum(const tile_group *g, tile_row *d, const tile_f32 *s)
-{
-    (void)g;
-    TILE_EACH_WINDOW(w)
-    {
-        float sum = s->v[w][0];
-        TILE_UNROLL
-        for (int r = 1; r < 8; r++) sum += s->v[w][r];
-        d->v[w] = sum + tile_other(sum);
-    }
-}
 TILE_FN void tile_row_squares(const tile_group *g, tile_row *d, const tile_f32 *x, int tiles)
 {
     (void)g;
