@@ -79,13 +79,16 @@ static d4r_status create_buffers(const d4r_shared_desc *desc, bool export_fd, d4
     const d4r_vk *vk = desc->vk;
     VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkMemoryPropertyFlags required = desc->needs_host_map ? host : 0;
-    /* The CPU reads every token: uncached memory would be slower by an order of magnitude. */
-    VkMemoryPropertyFlags preferred =
-        desc->needs_host_map ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    /* The CPU reads every token: uncached memory would be slower by an order of magnitude. It only writes the head,
+     * which is therefore the device's own memory where the host can reach it: with the head in host memory an NVIDIA
+     * H200 (driver 580) went on reading its L2 cache's copy of the frame before, although the back acquires the buffer
+     * from the host after the wait (seen with frames submitted before their heads were written). */
+    VkMemoryPropertyFlags device = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    VkMemoryPropertyFlags preferred = desc->needs_host_map ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : device;
     d4r_status status = d4r_vk_buffer_create(vk, "d4r tokens", desc->bytes, USAGE, required, preferred,
                                              export_fd, &shared->tokens);
     if (status == D4R_OK)
-        status = d4r_vk_buffer_create(vk, "d4r head", desc->bytes, USAGE, required, preferred, export_fd,
+        status = d4r_vk_buffer_create(vk, "d4r head", desc->bytes, USAGE, required, device, export_fd,
                                       &shared->head);
     if (status == D4R_OK && export_fd) status = export_buffer(vk, &shared->tokens, &shared->info.tokens_fd);
     if (status == D4R_OK && export_fd) status = export_buffer(vk, &shared->head, &shared->info.head_fd);
