@@ -59,6 +59,11 @@ typedef struct tile_group {
 
 #define TILE_EACH_WINDOW(w) TILE_UNROLL for (int w = 0; w < TILE_WINDOWS; w++)
 
+/* ---- what only the GPU has ------------------------------------------------------------------------------------ */
+
+/* tests/tile_nv runs this file on the CPU, 32 lanes in lockstep, and brings these functions itself. */
+#ifndef D4R_TILE_NV_HOST
+
 /* ---- rounding
  * ------------------------------------------------------------------------------------------------- */
 
@@ -96,6 +101,22 @@ TILE_FN float tile_half_high(uint32_t halves)
     asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h; }" : "=f"(x) : "r"(halves));
     return x;
 }
+
+TILE_FN float tile_exp2(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+TILE_FN void tile_mma(float *d, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+#endif
 
 /* ---- windows and tokens
  * --------------------------------------------------------------------------------------- */
@@ -262,13 +283,6 @@ TILE_FN void tile_snap(const tile_group *g, tile_f32 *x)
 /* ---- products
  * ------------------------------------------------------------------------------------------------- */
 
-TILE_FN void tile_mma(float *d, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
-{
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
 TILE_FN tile_matrix tile_matrix_at(const tile_group *g, const d4r_m_args *a, int offset, int in_tiles)
 {
     tile_matrix matrix;
@@ -413,7 +427,7 @@ TILE_FN void tile_exp2_256(const tile_group *g, tile_f32 *s, const tile_row *top
     TILE_UNROLL
     for (int i = 0; i < 8; i++) {
         const float x = s->v[w][i] - (top->v[w][(i >> 1) & 1] - 8.0f);
-        asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(s->v[w][i]) : "f"(x));
+        s->v[w][i] = tile_exp2(x);
     }
 }
 TILE_FN float tile_quad_sum(float x)
