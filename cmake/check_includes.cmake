@@ -16,6 +16,7 @@ set(rules
   "runtime: include/d4r runtime/base runtime interop vk_stages hip_kernels models -runtime/cli"
   "runtime/cli: include/d4r runtime/base runtime/cli"
   "runtime/cli/d4r_model.c: include/d4r runtime/base runtime/cli models/format"
+  "runtime/cli/d4r_net.c: include/d4r runtime/base runtime/cli models/format hip_kernels interop"
   "tests: *"
   "bench: *"
   "tools: *"

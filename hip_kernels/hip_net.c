@@ -1,6 +1,7 @@
 #include "hip_kernels/hip_net.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "models/format/m_layout.h"
 #include "runtime/base/log.h"
 
-enum { GRAPH_CACHE = 4, BUFFERS = 6, DRAIN_MS = 5000 };
+enum { GRAPH_CACHE = 4, BUFFERS = 6, TICKETS = 4, DRAIN_MS = 5000, CALLBACK_MS = 100 };
 
 /* Buffer that a layer writes; the four middle layers alternate between two, so that they stay in the L2
  * cache. DEC1 writes the caller's head. */
@@ -24,6 +25,12 @@ typedef struct graph_entry {
     d4r_hip_exec exec;
     uint64_t used; /* for eviction */
 } graph_entry;
+
+/* What a stream callback is given: a late one of a job that was given up must not end another job. */
+typedef struct ticket {
+    d4r_hip_net *net;
+    uint64_t job;
+} ticket;
 
 struct d4r_hip_net {
     const d4r_hip *hip;
@@ -50,6 +57,10 @@ struct d4r_hip_net {
     pthread_cond_t changed;
     pthread_t worker;
     bool has_worker, stop, active, waiting; /* waiting: the worker has an event to wait for */
+    bool orphan;                            /* destroyed while the device was busy */
+    uint64_t job;                           /* of the active or last job */
+    unsigned callbacks;                     /* of the stream, not called yet */
+    ticket tickets[TICKETS];
     d4r_hip_net_done_fn done;
     void *user;
 };
@@ -157,14 +168,16 @@ static d4r_status create_stream(d4r_hip_net *n)
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(hip, error, "stream and events of the network");
 }
 
-/* Ends the active job. Takes only the net's own lock and makes no HIP call: may run on the runtime's own
- * thread. */
-static void finish(d4r_hip_net *n, d4r_status status)
+/* Ends the job, unless that has happened. Takes only the net's own lock and makes no HIP call: may run on the
+ * runtime's own thread. */
+static void finish(d4r_hip_net *n, uint64_t job, d4r_status status)
 {
     pthread_mutex_lock(&n->lock);
-    d4r_hip_net_done_fn done = n->active ? n->done : NULL;
+    bool current = n->active && n->job == job;
+    d4r_hip_net_done_fn done = current && !n->orphan ? n->done : NULL;
     void *user = n->user;
-    n->active = false;
+    if (current) n->active = false;
+    if (current && status != D4R_OK) n->timed = false;
     pthread_cond_broadcast(&n->changed);
     pthread_mutex_unlock(&n->lock);
     if (done) done(user, status);
@@ -172,8 +185,14 @@ static void finish(d4r_hip_net *n, d4r_status status)
 
 static void stream_ended(d4r_hip_stream stream, d4r_hip_error error, void *user)
 {
+    const ticket *t = user;
+    d4r_hip_net *n = t->net;
     (void)stream;
-    finish(user, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+    finish(n, t->job, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+    pthread_mutex_lock(&n->lock);
+    n->callbacks--;
+    pthread_cond_broadcast(&n->changed);
+    pthread_mutex_unlock(&n->lock);
 }
 
 static void *worker_main(void *argument)
@@ -187,10 +206,14 @@ static void *worker_main(void *argument)
             continue;
         }
         n->waiting = false;
+        uint64_t job = n->job;
         pthread_mutex_unlock(&n->lock);
         d4r_hip_error error = n->hip->event_synchronize(n->done_event);
-        if (error != D4R_HIP_SUCCESS) d4r_hip_fail(n->hip, error, "waiting for the network");
-        finish(n, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+        pthread_mutex_lock(&n->lock);
+        bool orphan = n->orphan; /* the log may be gone */
+        pthread_mutex_unlock(&n->lock);
+        if (error != D4R_HIP_SUCCESS && !orphan) d4r_hip_fail(n->hip, error, "waiting for the network");
+        finish(n, job, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
         pthread_mutex_lock(&n->lock);
     }
     pthread_mutex_unlock(&n->lock);
@@ -306,8 +329,8 @@ bool d4r_hip_net_drain(d4r_hip_net *n, uint32_t timeout_ms)
         d4r_hip_error error = n->hip->stream_query(n->stream);
         bool busy = error == D4R_HIP_ERROR_NOT_READY;
         pthread_mutex_lock(&n->lock);
-        /* A lost device never calls back; its stream reports the error instead. */
-        bool active = n->active && error == D4R_HIP_SUCCESS;
+        /* A lost device may never call back; its stream reports the error instead. */
+        bool active = (n->active || n->callbacks) && error == D4R_HIP_SUCCESS;
         pthread_mutex_unlock(&n->lock);
         if (!busy && !active) return true;
         if (waited_us >= (uint64_t)timeout_ms * 1000) return false;
@@ -315,11 +338,23 @@ bool d4r_hip_net_drain(d4r_hip_net *n, uint32_t timeout_ms)
     }
 }
 
-void d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
+/* Callbacks of a lost device's stream may still be on their way. */
+static bool callbacks_came(d4r_hip_net *n, uint32_t timeout_ms)
+{
+    for (uint64_t waited_us = 0;; waited_us += 500) {
+        pthread_mutex_lock(&n->lock);
+        bool came = n->callbacks == 0;
+        pthread_mutex_unlock(&n->lock);
+        if (came || waited_us >= (uint64_t)timeout_ms * 1000) return came;
+        sleep_us(500);
+    }
+}
+
+bool d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
 {
     d4r_hip_net *n = net ? *net : NULL;
     int previous;
-    if (!n) return;
+    if (!n) return true;
     *net = NULL;
     bool entered = d4r_hip_enter(n->hip, n->device, &previous) == D4R_OK;
     if (!d4r_hip_net_drain(n, timeout_ms)) {
@@ -327,7 +362,10 @@ void d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
                  "the network's stream did not become idle within %u ms: its memory stays allocated",
                  timeout_ms);
         if (entered) d4r_hip_leave(n->hip, previous);
-        return;
+        pthread_mutex_lock(&n->lock);
+        n->orphan = true;
+        pthread_mutex_unlock(&n->lock);
+        return false;
     }
     if (n->has_worker) {
         pthread_mutex_lock(&n->lock);
@@ -339,9 +377,11 @@ void d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
     free_device_objects(n);
     if (entered) d4r_hip_leave(n->hip, previous);
     d4r_code_object_destroy(&n->object);
+    if (!callbacks_came(n, CALLBACK_MS)) return true; /* it may come yet: n itself stays */
     pthread_cond_destroy(&n->changed);
     pthread_mutex_destroy(&n->lock);
     free(n);
+    return true;
 }
 
 /* ---- launching ---- */
@@ -373,9 +413,9 @@ static unsigned groups_of(const d4r_m_kernel *kernel, const d4r_m_args *args)
 static d4r_status launch_plain(d4r_hip_net *n, const d4r_hip_net_job *job)
 {
     const d4r_hip *hip = n->hip;
-    const int layers = job->layers ? (int)job->layers : D4R_M_LAYER_COUNT;
+    const int end = job->layers ? (int)(job->first + job->layers) : D4R_M_LAYER_COUNT;
     d4r_hip_error error = n->timing ? hip->event_record(n->layer_events[0], n->stream) : D4R_HIP_SUCCESS;
-    for (int i = 0; i < layers && error == D4R_HIP_SUCCESS; i++) {
+    for (int i = (int)job->first; i < end && error == D4R_HIP_SUCCESS; i++) {
         const d4r_m_kernel *kernel = d4r_m_kernel_of(n->machine, (d4r_m_layer)i);
         d4r_m_args args;
         void *arguments[] = {&args};
@@ -441,6 +481,22 @@ static d4r_status launch_graph(d4r_hip_net *n, const d4r_hip_net_job *job)
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, "hipGraphLaunch");
 }
 
+/* Not hipLaunchHostFunc, which does not tell of errors. */
+static d4r_hip_error add_callback(d4r_hip_net *n)
+{
+    pthread_mutex_lock(&n->lock);
+    ticket *t = &n->tickets[n->job % TICKETS];
+    *t = (ticket){n, n->job};
+    n->callbacks++;
+    pthread_mutex_unlock(&n->lock);
+    d4r_hip_error error = n->hip->stream_callback(n->stream, stream_ended, t, 0);
+    if (error == D4R_HIP_SUCCESS) return error;
+    pthread_mutex_lock(&n->lock);
+    n->callbacks--;
+    pthread_mutex_unlock(&n->lock);
+    return error;
+}
+
 static d4r_status enqueue(d4r_hip_net *n, const d4r_hip_net_job *job)
 {
     const d4r_hip *hip = n->hip;
@@ -453,8 +509,8 @@ static d4r_status enqueue(d4r_hip_net *n, const d4r_hip_net_job *job)
     if (status != D4R_OK) return status;
     if (n->completion == D4R_HIP_COMPLETION_EVENT)
         error = hip->event_record(n->done_event, n->stream);
-    else /* not hipLaunchHostFunc, which does not tell of errors */
-        error = hip->stream_callback(n->stream, stream_ended, n, 0);
+    else
+        error = add_callback(n);
     if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, "completion of the network");
     return D4R_OK;
 }
@@ -471,10 +527,15 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
     if (!grid_fits(n, job->grid) || !job->tokens || !job->head || !job->done)
         return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "HIP network: grid %ux%u does not fit", job->grid.width,
                         job->grid.height);
+    if (job->first + job->layers > D4R_M_LAYER_COUNT || (job->first && !job->layers))
+        return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "HIP network: layers %u + %u do not exist", job->first,
+                        job->layers);
+    if (n->stuck) n->stuck = !d4r_hip_net_drain(n, 0);
     pthread_mutex_lock(&n->lock);
-    bool refuse = n->active || n->stuck;
+    bool refuse = n->active || n->stuck || n->callbacks >= TICKETS;
     if (!refuse) {
         n->active = true;
+        n->job++;
         n->timed = n->timing && !job->layers;
         n->done = job->done;
         n->user = job->user;
@@ -492,7 +553,8 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
     pthread_cond_broadcast(&n->changed);
     pthread_mutex_unlock(&n->lock);
     if (status == D4R_OK) return D4R_PENDING;
-    /* Layers before the failed call may be running and writing. */
+    /* Layers before the failed call may be running and writing, or wait for a marker that a failed frame needs not. */
+    if (job->marker_host) atomic_store((_Atomic uint32_t *)job->marker_host, job->marker_value);
     if (!d4r_hip_net_drain(n, DRAIN_MS)) n->stuck = true;
     return status;
 }
@@ -501,7 +563,10 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
 
 d4r_status d4r_hip_net_times(d4r_hip_net *n, float microseconds[D4R_M_LAYER_COUNT])
 {
-    if (!n->timed || n->active) return D4R_ERROR_STATE;
+    pthread_mutex_lock(&n->lock);
+    bool ready = n->timed && !n->active;
+    pthread_mutex_unlock(&n->lock);
+    if (!ready) return D4R_ERROR_STATE;
     for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
         float milliseconds = 0;
         d4r_hip_error error =
@@ -512,7 +577,9 @@ d4r_status d4r_hip_net_times(d4r_hip_net *n, float microseconds[D4R_M_LAYER_COUN
     return D4R_OK;
 }
 
-d4r_status d4r_hip_net_read_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, uint8_t *codes)
+/* Exactly one of `to` and `from` is given. */
+static d4r_status copy_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, uint8_t *to,
+                             const uint8_t *from)
 {
     const d4r_m_layer_info *info = &d4r_m_layers[layer];
     int previous, b = layer_buffer[layer];
@@ -520,9 +587,36 @@ d4r_status d4r_hip_net_read_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size gr
     d4r_status status = d4r_hip_enter(n->hip, n->device, &previous);
     if (status != D4R_OK) return status;
     size_t size = d4r_m_level_tokens(grid.width, grid.height, info->out_level) * info->out_channels;
-    d4r_hip_error error = n->hip->copy(codes, n->buffers[b], size, D4R_HIP_MEMCPY_TO_HOST);
+    d4r_hip_error error = to ? n->hip->copy(to, n->buffers[b], size, D4R_HIP_MEMCPY_TO_HOST)
+                             : n->hip->copy(n->buffers[b], from, size, D4R_HIP_MEMCPY_TO_DEVICE);
     d4r_hip_leave(n->hip, previous);
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, info->name);
+}
+
+d4r_status d4r_hip_net_read_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, uint8_t *codes)
+{
+    return copy_layer(n, layer, grid, codes, NULL);
+}
+
+d4r_status d4r_hip_net_write_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, const uint8_t *codes)
+{
+    return copy_layer(n, layer, grid, NULL, codes);
+}
+
+void d4r_hip_net_cancel(d4r_hip_net *n)
+{
+    /* The thread that waits for an event hears of a lost device by itself, and a second thread's query might wait for
+     * that wait (docs/hip.md). */
+    if (n->completion == D4R_HIP_COMPLETION_EVENT) return;
+    pthread_mutex_lock(&n->lock);
+    bool active = n->active;
+    uint64_t job = n->job;
+    pthread_mutex_unlock(&n->lock);
+    if (!active) return;
+    d4r_hip_error error = n->hip->stream_query(n->stream);
+    if (error == D4R_HIP_SUCCESS || error == D4R_HIP_ERROR_NOT_READY) return;
+    d4r_hip_fail(n->hip, error, "the network's stream");
+    finish(n, job, D4R_ERROR_DEVICE);
 }
 
 uint64_t d4r_hip_net_memory(const d4r_hip_net *n)

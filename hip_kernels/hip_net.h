@@ -23,9 +23,10 @@ typedef struct d4r_hip_net_params {
 
 /* Loads and checks the code object, uploads the weights, creates the stream at the greatest priority. */
 d4r_status d4r_hip_net_create(const d4r_hip_net_params *params, d4r_hip_net **net);
-/* Waits for the stream, at most `timeout_ms`; a device that does not become idle keeps its memory (logged),
- * because the kernels may still write. */
-void d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms);
+/* Waits for the stream, at most `timeout_ms`. False: the device does not become idle; then the net's memory stays
+ * allocated (logged), because the kernels may still write, and a thread of it may still use the HIP table, which must
+ * not be unloaded. `done` is not called any more. */
+bool d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms);
 
 /* Called once when the launched work has ended, from a thread of the net or of the runtime: no HIP call
  * inside. */
@@ -37,7 +38,10 @@ typedef struct d4r_hip_net_job {
     void *head;
     void *marker; /* NULL, or a 32-bit word that the stream waits for to become >= marker_value */
     uint32_t marker_value;
-    unsigned layers; /* run only the first so many layers, for d4r_hip_net_read_layer; 0: all */
+    void
+        *marker_host; /* the word's host address: written when the launch fails, so that the stream goes on */
+    unsigned first,
+        layers; /* run only so many layers from the first on, for tests and d4r-net; 0 layers: all */
     d4r_hip_net_done_fn done;
     void *user;
 } d4r_hip_net_job;
@@ -49,9 +53,15 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *net, const d4r_hip_net_job *job);
 /* Microseconds of each layer of the last completed frame; D4R_ERROR_STATE without params.timing. */
 d4r_status d4r_hip_net_times(d4r_hip_net *net, float microseconds[D4R_M_LAYER_COUNT]);
 /* Copies a layer's output of the last frame to host memory, for tests and d4r-net: codes of its whole grid.
- * Middle layers share memory: ask right after a job whose last layer it was.
+ * Middle layers share memory: ask right after a job whose last layer it was. Not for DEC1, which writes the head.
  */
 d4r_status d4r_hip_net_read_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size grid, uint8_t *codes);
+/* The opposite, before a job that starts behind it: gives a layer known inputs. */
+d4r_status d4r_hip_net_write_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size grid, const uint8_t *codes);
+
+/* A frame is being given up: when the device is lost and its runtime does not call back, ends the job with an error.
+ * Any thread. Kernels that run are not stopped. */
+void d4r_hip_net_cancel(d4r_hip_net *net);
 
 uint64_t d4r_hip_net_memory(const d4r_hip_net *net);         /* any thread */
 const char *d4r_hip_net_description(const d4r_hip_net *net); /* "gfx1201, plain launches, event" */

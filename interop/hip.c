@@ -21,13 +21,14 @@ static void append(char *text, size_t size, const char *format, const char *a, c
     if (used < size) snprintf(text + used, size - used, format, a, b);
 }
 
-static void *open_library(const char *path, const d4r_log *log, char *opened, size_t opened_size)
+static void *open_library(const char *path, const d4r_log *log, char *opened, size_t opened_size, bool *named)
 {
     char tried[768] = "";
     const char *environment = getenv("D4R_HIP_LIBRARY");
     const char *only = path ? path : (environment && *environment ? environment : NULL);
     const char *const *names = only ? &only : default_names;
     size_t count = only ? 1 : sizeof default_names / sizeof *default_names;
+    *named = only != NULL;
     for (size_t i = 0; i < count; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
         if (library) {
@@ -77,7 +78,7 @@ d4r_status d4r_hip_load(const char *path, const d4r_log *log, d4r_hip **out)
     d4r_hip *hip = calloc(1, sizeof *hip);
     if (!hip) return d4r_fail(log, D4R_ERROR_MEMORY, "HIP table: out of memory");
     if (log) hip->log = *log;
-    hip->library = open_library(path, log, hip->path, sizeof hip->path);
+    hip->library = open_library(path, log, hip->path, sizeof hip->path, &hip->named);
     if (!hip->library) {
         free(hip);
         return D4R_ERROR_NO_DEVICE;
@@ -167,15 +168,14 @@ static bool selected(const char *select, const d4r_hip_device *device)
     return *select && !*end && index == device->index;
 }
 
-static bool matches(const d4r_hip_match *match, const d4r_hip_device *device)
+static bool matches(const d4r_hip *hip, const d4r_hip_match *match, const d4r_hip_device *device)
 {
     if (match->select) return selected(match->select, device);
     if (match->has_pci)
         return match->pci_domain == device->pci_domain && match->pci_bus == device->pci_bus &&
                match->pci_device == device->pci_device;
     /* A CPU Vulkan device has no address: it pairs with a library that was named on purpose, an emulator. */
-    const char *library = getenv("D4R_HIP_LIBRARY");
-    return library && *library && device->index == 0;
+    return hip->named && device->index == 0;
 }
 
 d4r_status d4r_hip_find(d4r_hip *hip, const d4r_hip_match *match, d4r_hip_device *device)
@@ -186,7 +186,7 @@ d4r_status d4r_hip_find(d4r_hip *hip, const d4r_hip_match *match, d4r_hip_device
     for (uint32_t i = 0; status == D4R_OK && i < count; i++) {
         status = d4r_hip_device_info(hip, i, device);
         if (status != D4R_OK) return status;
-        if (matches(match, device)) return D4R_OK;
+        if (matches(hip, match, device)) return D4R_OK;
         char address[48];
         snprintf(address, sizeof address, "%u: %04x:%02x:%02x.0", i, device->pci_domain, device->pci_bus,
                  device->pci_device);

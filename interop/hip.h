@@ -13,8 +13,10 @@
 typedef struct d4r_hip {
     d4r_hip_platform platform;
     bool import_owns_fd; /* a successful import owns the fd (NVIDIA); HIP proper never closes it */
-    void *library;   /* dlopen handle; kept open for the life of the process (HIP does not survive dlclose) */
-    char path[256];  /* what was opened */
+    void *library;  /* dlopen handle; kept open for the life of the process (HIP does not survive dlclose) */
+    char path[256]; /* what was opened */
+    bool
+        named; /* by the caller or the environment, so a Vulkan device without PCI address may pair with it */
     int version;     /* hipRuntimeGetVersion, e.g. 60342131; 0 when the call failed */
     bool can_graph;  /* every graph entry point exists */
     bool can_marker; /* host_register, host_device_pointer and stream_wait_value exist */
@@ -53,7 +55,7 @@ typedef struct d4r_hip_match {
     const char *select; /* NULL: match by PCI address; else a device index ("0") or "pci:0000:03:00.0" */
 } d4r_hip_match;
 /* Finds the HIP device of a Vulkan device. Without a PCI address (a CPU device such as lavapipe) only an
- * explicit `select` or an explicitly named library ($D4R_HIP_LIBRARY: an emulator) pairs: then device 0.
+ * explicit `select` or a library that was named on purpose (an emulator) pairs: then device 0.
  * D4R_ERROR_NO_DEVICE lists the devices and their addresses. */
 d4r_status d4r_hip_find(d4r_hip *hip, const d4r_hip_match *match, d4r_hip_device *device);
 

@@ -26,6 +26,7 @@ typedef struct hip_network {
     d4r_hip_marker marker;
     void *completion;              /* of the frame in flight */
     _Atomic uint32_t marker_value; /* that it waits for */
+    bool keep_hip;
 } hip_network;
 
 /* ---- attach and detach ---- */
@@ -49,9 +50,8 @@ static d4r_status import_buffers(hip_network *n, const d4r_network_buffers *b)
 static bool release(hip_network *n)
 {
     int previous;
-    bool idle = !n->net || d4r_hip_net_drain(n->net, DRAIN_MS);
-    d4r_hip_net_destroy(&n->net, idle ? DRAIN_MS : 0);
-    if (!idle || !n->hip) return idle;
+    d4r_hip_marker_release(&n->marker, atomic_load(&n->marker_value));
+    if (!d4r_hip_net_destroy(&n->net, DRAIN_MS)) return false;
     if (d4r_hip_enter(n->hip, n->device.index, &previous) != D4R_OK) previous = n->device.index;
     d4r_hip_marker_unregister(n->hip, &n->marker);
     d4r_hip_import_destroy(n->hip, &n->head);
@@ -94,6 +94,7 @@ static void hip_detach(void *user)
     memset(&n->tokens, 0, sizeof n->tokens);
     memset(&n->head, 0, sizeof n->head);
     memset(&n->marker, 0, sizeof n->marker);
+    n->keep_hip = true; /* the net's thread may use it */
 }
 
 /* ---- running ---- */
@@ -115,23 +116,25 @@ static d4r_status hip_run(void *user, const d4r_network_job *job)
                                     .head = n->head.pointer,
                                     .marker = job->marker_value ? n->marker.device : NULL,
                                     .marker_value = job->marker_value,
+                                    .marker_host = job->marker_value ? n->marker.page : NULL,
                                     .done = frame_done,
                                     .user = n};
     return d4r_hip_net_launch(n->net, &launch);
 }
 
-/* Running kernels cannot be stopped; a stream that waits for a marker can. */
+/* Running kernels cannot be stopped; a stream that waits for a marker can, and a lost device can be noticed. */
 static void hip_cancel(void *user, uint64_t frame)
 {
     hip_network *n = user;
     (void)frame;
     d4r_hip_marker_release(&n->marker, atomic_load(&n->marker_value));
+    d4r_hip_net_cancel(n->net);
 }
 
 static void hip_destroy(void *user)
 {
     hip_network *n = user;
-    d4r_hip_unload(&n->hip);
+    if (!n->keep_hip) d4r_hip_unload(&n->hip);
     free((char *)n->params.library);
     free((char *)n->params.device);
     free((char *)n->params.kernels);

@@ -176,13 +176,17 @@ static void create_device(vk_test *t)
     VkPhysicalDeviceVulkan12Features features12 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
     const VkPhysicalDeviceFeatures features = {.shaderStorageImageExtendedFormats = VK_TRUE};
-    const char *extensions[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME};
+    static const char *const wanted[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                                         VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME};
+    const char *extensions[2];
+    uint32_t extension_count = 0;
+    for (int i = 0; i < 2; i++)
+        if (has_extension(t, wanted[i])) extensions[extension_count++] = wanted[i];
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features12,
                                      .queueCreateInfoCount = 1,
                                      .pQueueCreateInfos = &queue,
-                                     .enabledExtensionCount =
-                                         has_extension(t, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) ? 1 : 0,
+                                     .enabledExtensionCount = extension_count,
                                      .ppEnabledExtensionNames = extensions,
                                      .pEnabledFeatures = &features};
     VkResult result =

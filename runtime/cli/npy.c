@@ -217,6 +217,52 @@ d4r_status cli_npy_load(const char *path, const cli_expect *expect, const d4r_lo
     return status;
 }
 
+static d4r_status parse_bytes(const char *path, const char *field, const unsigned char *bytes, size_t size,
+                              const d4r_log *log, npy_header *header, size_t *start)
+{
+    cursor text = {NULL, NULL};
+    const char *problem = locate(bytes, size, &text, start);
+    if (!problem && !parse_dictionary(text, header))
+        problem = "its header is not a dictionary of descr, fortran_order, shape";
+    if (!problem && strcmp(header->descr, "|u1") && strcmp(header->descr, "u1"))
+        problem = "its type is not '|u1' (unsigned bytes)";
+    if (!problem && header->fortran && header->dimensions > 1) problem = "Fortran order; save it in C order";
+    if (!problem && header->dimensions == 0) problem = "it has no dimensions";
+    if (problem) return d4r_fail(log, D4R_ERROR_INPUT, "%s: %s (%s)", path, problem, field);
+    uint64_t needed = 1;
+    for (uint32_t i = 0; i < header->dimensions; i++) {
+        if (header->shape[i] && needed > SIZE_MAX / header->shape[i]) needed = 0;
+        needed *= header->shape[i];
+    }
+    if (needed == 0 || size - *start != needed)
+        return d4r_fail(log, D4R_ERROR_INPUT, "%s: %zu bytes of data do not fit its shape (%s)", path,
+                        size - *start, field);
+    return D4R_OK;
+}
+
+d4r_status cli_npy_load_bytes(const char *path, const char *field, const d4r_log *log, uint64_t shape[4],
+                              uint32_t *dimensions, uint8_t **data)
+{
+    npy_header header = {0};
+    void *bytes;
+    size_t size, start = 0;
+    *data = NULL;
+    d4r_status status = cli_read_file(path, field, (size_t)1 << 33, log, &bytes, &size);
+    if (status != D4R_OK) return status;
+    status = parse_bytes(path, field, bytes, size, log, &header, &start);
+    if (status == D4R_OK) {
+        *data = malloc(size - start);
+        if (!*data) status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
+    }
+    if (status == D4R_OK) {
+        memcpy(*data, (unsigned char *)bytes + start, size - start);
+        for (uint32_t i = 0; i < 4; i++) shape[i] = i < header.dimensions ? header.shape[i] : 1;
+        *dimensions = header.dimensions;
+    }
+    free(bytes);
+    return status;
+}
+
 d4r_status cli_npy_write(const char *path, const char *dtype, uint32_t dimensions, const uint64_t *shape,
                          const void *data, size_t bytes, const d4r_log *log)
 {
