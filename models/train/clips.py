@@ -9,7 +9,7 @@ import native
 from pipeline import EXPOSED_MAX, auto_exposure, compress
 
 #            general thin text foliage particles night dark fast water facade chart
-CLASS_SHARE = [0.17, 0.10, 0.08, 0.10, 0.06, 0.08, 0.05, 0.06, 0.09, 0.10, 0.11]
+CLASS_SHARE = [0.16, 0.10, 0.08, 0.10, 0.06, 0.08, 0.05, 0.06, 0.08, 0.10, 0.13]
 # chunks in a clip: probability at a clip's start
 LENGTHS = [(1, 0.42), (2, 0.24), (4, 0.16), (8, 0.10), (16, 0.06), (32, 0.02)]
 PHASES = [8, 16, 16, 16, 18, 24, 32, 64]
@@ -30,7 +30,7 @@ _halton = np.array([[halton(i + 1, 2) - 0.5, halton(i + 1, 3) - 0.5] for i in ra
 def random_clip(rng, ratio):
     """What a slot does until its clip ends: everything but the scenes."""
     kind = int(rng.choice(len(CLASS_SHARE), p=CLASS_SHARE))
-    still = rng.random() < (0.45 if native.CLASSES[kind] == "chart" else 0.16)
+    still = rng.random() < (0.45 if native.CLASSES[kind] == "chart" else 0.2)
     moving = native.STILL if still else native.OBJECTS if rng.random() < 0.2 else native.CAMERA
     chunks = int(rng.choice([n for n, _ in LENGTHS], p=[p for _, p in LENGTHS]))
     if still and rng.random() < 0.5:

@@ -22,5 +22,6 @@ def frame_loss(out, history, reference, previous_out, previous_reference, color_
     loss = loss + 0.25 * (per_sample((e[..., 1:] - e[..., :-1]).abs()) + per_sample((e[..., 1:, :] - e[..., :-1, :]).abs()))
     loss = loss + 0.3 * (0.5 * per_sample((history - reference).abs()) + per_sample(eh.abs()) + 0.5 * root(eh))
     change = (yo - display(expand(previous_out))) - (yr - display(expand(previous_reference)))
-    temporal = 0.35 * per_sample(change.abs()) + 0.35 * root(change)
+    # Small: with 0.35 the still parts freeze after eight frames (tPSNR 60 dB) instead of going on to converge.
+    temporal = 0.1 * per_sample(change.abs()) + 0.1 * root(change)
     return (color_weight * loss + temporal_weight * temporal).mean()

@@ -29,10 +29,10 @@ def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default="run", help="folder of checkpoint and log")
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    p.add_argument("--batch", type=int, default=48)
+    p.add_argument("--batch", type=int, default=40)
     p.add_argument("--frames", type=int, default=8)
     p.add_argument("--size", type=int, default=96, help="render side of a training crop, a multiple of 32")
-    p.add_argument("--rate", type=float, default=2e-3)
+    p.add_argument("--rate", type=float, default=1.8e-3)
     p.add_argument("--warmup", type=int, default=150)
     p.add_argument("--total", type=int, default=20000, help="steps of the whole schedule")
     p.add_argument("--total-seconds", type=float, default=0.0, help="the schedule follows training time instead of steps")
@@ -43,6 +43,8 @@ def arguments():
     p.add_argument("--geometries", type=int, default=len(GEOMETRIES), help="use the first N of the output sizes")
     p.add_argument("--eager", action="store_true", help="no torch.compile, no CUDA graph")
     p.add_argument("--no-resume", action="store_true")
+    p.add_argument("--new-phase", action="store_true", help="start the schedule again from the checkpoint's weights; it ends with this process")
+    p.add_argument("--kernels", action="store_true", help="print the kernels that a step's time goes to")
     p.add_argument("--profile", action="store_true")
     return p.parse_args()
 
@@ -190,6 +192,7 @@ class Run:
         share = np.array([s for _, s in GEOMETRIES[:args.geometries]])
         self.share = share / share.sum()
         self.step, self.seconds, self.resumed, self.log = 0, 0.0, 0.0, []
+        self.past, self.first_step = [], 0  # earlier phases; where this one began
 
     # ---- checkpoints ----
 
@@ -203,11 +206,11 @@ class Run:
         data = {"values": cpu(o.values, torch.float32), "average": cpu(o.average, torch.float32),
                 "m": cpu(o.m, torch.bfloat16), "v": cpu(o.v, torch.bfloat16),
                 "scalars": [float(t) for t in (o.step, o.norm, o.usual)], "step": self.step, "seconds": self.seconds,
-                "log": self.log, "args": vars(self.args)}
+                "log": self.log, "args": vars(self.args), "past": self.past, "first_step": self.first_step}
         torch.save(data, self.path("checkpoint.tmp"))
         os.rename(self.path("checkpoint.tmp"), self.path("checkpoint.pt"))
         with open(self.path("log.json"), "w") as f:
-            json.dump({"args": vars(self.args), "step": self.step, "seconds": self.seconds, "log": self.log}, f)
+            json.dump({k: data[k] for k in ("args", "step", "seconds", "past", "first_step", "log")}, f)
         self.restart_clips()
 
     def load(self):
@@ -220,7 +223,11 @@ class Run:
         for t, s in zip((o.step, o.norm, o.usual), data["scalars"]):
             t.fill_(s)
         self.step, self.seconds, self.log = data["step"], data["seconds"], data["log"]
+        self.past, self.first_step = data.get("past", []), data.get("first_step", 0)
         print("resumed at step %d" % self.step, flush=True)
+        if self.args.new_phase:
+            self.past.append({"step": self.step, "seconds": self.seconds, "args": data["args"]})
+            self.seconds, self.first_step = 0.0, self.step
 
     def restart_clips(self):
         for t in self.tracks:
@@ -238,8 +245,9 @@ class Run:
 
     def rate(self):
         a = self.args
-        done = min(self.now() / a.total_seconds if a.total_seconds else self.step / a.total, 1.0)
-        return a.rate * min(1.0, (self.step + 1) / a.warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
+        steps = self.step - self.first_step
+        done = min(self.now() / a.total_seconds if a.total_seconds else steps / a.total, 1.0)
+        return a.rate * min(1.0, (steps + 1) / a.warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
 
     def capture(self):
         o = self.optimiser
@@ -256,6 +264,8 @@ class Run:
                 t.geometry.ow, t.geometry.oh, time.time() - began, float(t.loss), torch.cuda.max_memory_reserved() / 2 ** 30), flush=True)
         if self.args.profile:
             profile(self)
+        if self.args.kernels:
+            kernels(self)
         for t, s in zip(tensors, kept):
             t.copy_(s)
         torch.cuda.synchronize()
@@ -263,14 +273,16 @@ class Run:
     def train(self, began):
         a, recent, saved = self.args, [], time.time()
         self.resumed, start_step, current, first = time.time(), self.step, None, time.time()
-        while self.step < min(a.steps, a.total) and time.time() - began < a.seconds:
+        if a.new_phase:
+            a.total_seconds = self.seconds + a.seconds - (first - began)
+        while self.step < min(a.steps, a.total + self.first_step) and time.time() - began < a.seconds:
             track = current or self.choose(self.step)
             self.optimiser.rate.fill_(self.rate())
             track.step()
             recent.append(track.loss.clone())
             self.step += 1
             current = self.choose(self.step)
-            if self.step < min(a.steps, a.total):
+            if self.step < min(a.steps, a.total + self.first_step):
                 current.prepare()
             if self.cuda and len(recent) % 8 == 0:
                 torch.cuda.current_stream().synchronize()  # the host runs at most eight steps ahead
@@ -308,6 +320,20 @@ def profile(run):
             t.clips.plan()
         times.append((time.time() - began) / 5 * 1e3)
         print("%dx%d: generator %.1f ms, step %.1f ms, host plan %.1f ms" % (t.geometry.ow, t.geometry.oh, *times), flush=True)
+
+
+def kernels(run):
+    """The kernels of one captured step, by time."""
+    from torch.profiler import ProfilerActivity, profile as profiler
+    track = max(run.tracks, key=lambda t: t.geometry.ow == 2 * t.geometry.w)
+    with profiler(activities=[ProfilerActivity.CUDA]) as p:
+        track.graph.replay()
+        torch.cuda.synchronize()
+    rows = [(getattr(e, "self_device_time_total", 0.0), e.count, e.key) for e in p.key_averages()]
+    total = sum(r[0] for r in rows)
+    print("kernels of a step: %.1f ms in %d launches" % (total / 1e3, sum(r[1] for r in rows)))
+    for time_us, count, name in sorted(rows, reverse=True)[:40]:
+        print("%8.0f us %6d  %s" % (time_us, count, name[:110]), flush=True)
 
 
 def main():
