@@ -169,8 +169,6 @@ bool EX(resolve)(emu_wave *w, const emu_op *op, uint32_t bytes, uint32_t alignme
     access->any_shadow = false;
     if (!access->mask) return true;
     lane_addresses(w, op, address);
-    /* HSA runs the device in unaligned mode, and compilers use it; only atomic accesses must be aligned. */
-    if (!(load && store) && !(op->flags & EMU_OP_COHERENT)) alignment = 1;
     bool any = !(load && store) && EX(may_misalign)(w, op->offset, alignment);
     if (any) alignment = 1;
     uint64_t misaligned = 0;

@@ -86,8 +86,8 @@ static bool offsets(emu_wave *w, const emu_op *op, uint32_t add, uint32_t bytes,
                     uint32_t out[EMU_LANES])
 {
     const uint32_t *v = w->vgpr[op->src[0].reg];
-    /* Unaligned mode, as in global memory: only atomics must be aligned. */
-    uint32_t alignment = load && store ? bytes : 1;
+    uint32_t alignment = load && store ? bytes : bytes < 4 ? bytes : 4;
+    if (!(load && store) && EX(may_misalign)(w, (int32_t)add, alignment)) alignment = 1;
     LANES out[i] = v[i] + add;
     for (uint32_t m = w->exec; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctz(m);

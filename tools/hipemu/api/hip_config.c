@@ -155,6 +155,11 @@ static bool read_lists(hipemu_config *config)
         config->callback_policy = HIPEMU_CALLBACK_ERROR;
     else if (text && *text && strcmp(text, "abort") != 0)
         return bad("D4R_HIPEMU_CALLBACK", text, "abort or error");
+    text = getenv("D4R_HIPEMU_MISALIGNED");
+    if (text && strcmp(text, "allow") == 0)
+        config->allow_misaligned = true;
+    else if (text && *text && strcmp(text, "report") != 0)
+        return bad("D4R_HIPEMU_MISALIGNED", text, "report or allow");
     text = getenv("D4R_HIPEMU_IMPORT");
     if (text && strcmp(text, "refuse") == 0)
         config->refuse_import = true;

@@ -52,6 +52,7 @@ typedef struct hipemu_config {
     int module_error;    /* wrong architecture: 209, or 303 as old versions */
     hipemu_callback_policy callback_policy;
     bool check_uninit, check_race, check_leak;
+    bool allow_misaligned;
     int threads; /* worker threads of the executor, 0: all cores */
     char counts_path[512];
     FILE *trace;

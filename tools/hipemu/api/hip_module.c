@@ -439,7 +439,8 @@ static hipError_t kernel_run(hipemu_op *op, hipemu_stream *stream)
         .dynamic_lds = launch->shared,
         .kernarg = launch->arguments,
         .kernarg_size = launch->size,
-        .options = {config->check_uninit, config->check_race, config->max_instructions, &device->cancel},
+        .options = {config->check_uninit, config->check_race, config->max_instructions, &device->cancel,
+                    config->allow_misaligned},
     };
     bool counting = config->counts_path[0] != 0;
     pthread_mutex_unlock(&hipemu.lock);

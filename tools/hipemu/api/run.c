@@ -27,6 +27,7 @@ static const char help_text[] =
     "                       '>FILE.npy:f32' names the element type (u8 i8 u16 i16 f16 u32 i32 f32 u64 i64 "
     "f64).\n"
     "  --check LIST         uninit (reads of never-written LDS and buffers), race (LDS); comma separated\n"
+    "  --misaligned         do not report misaligned loads and stores (the hardware takes them)\n"
     "  --counts FILE.json   dynamic instructions, bytes, LDS conflicts, mnemonics, the estimate\n"
     "  --estimate           print the throughput model's estimate for a named card\n"
     "  --threads N          worker threads (default: all processors)\n"
@@ -41,7 +42,7 @@ typedef struct run_options {
     uint32_t grid[3], block[3], shared;
     unsigned threads;
     uint64_t max_instructions;
-    bool check_uninit, check_race, estimate;
+    bool check_uninit, check_race, allow_misaligned, estimate;
 } run_options;
 
 static int usage(const char *option, const char *value, const char *expected)
@@ -130,17 +131,13 @@ static int parse_option(int option, const char *value, run_options *options, run
 
 static int parse(int argc, char **argv, run_options *options, run_args *args)
 {
-    static const struct option table[] = {{"grid", required_argument, NULL, 'g'},
-                                          {"block", required_argument, NULL, 'b'},
-                                          {"shared", required_argument, NULL, 's'},
-                                          {"arg", required_argument, NULL, 'a'},
-                                          {"check", required_argument, NULL, 'k'},
-                                          {"counts", required_argument, NULL, 'c'},
-                                          {"estimate", no_argument, NULL, 'e'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"max-instructions", required_argument, NULL, 'm'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+    static const struct option table[] = {
+        {"grid", required_argument, NULL, 'g'},    {"block", required_argument, NULL, 'b'},
+        {"shared", required_argument, NULL, 's'},  {"arg", required_argument, NULL, 'a'},
+        {"check", required_argument, NULL, 'k'},   {"counts", required_argument, NULL, 'c'},
+        {"misaligned", no_argument, NULL, 'i'},    {"estimate", no_argument, NULL, 'e'},
+        {"threads", required_argument, NULL, 't'}, {"max-instructions", required_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     int option;
     while ((option = getopt_long(argc, argv, "h", table, NULL)) != -1) {
         if (option == 'h') {
@@ -237,7 +234,8 @@ static int launch(const run_options *options, run_args *args, const emu_kernel *
         .dynamic_lds = options->shared,
         .kernarg = args->kernarg,
         .kernarg_size = args->size,
-        .options = {options->check_uninit, options->check_race, options->max_instructions, NULL},
+        .options = {options->check_uninit, options->check_race, options->max_instructions, NULL,
+                    options->allow_misaligned},
     };
     memcpy(params.grid, options->grid, sizeof params.grid);
     memcpy(params.block, options->block, sizeof params.block);

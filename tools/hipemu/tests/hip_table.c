@@ -56,7 +56,8 @@ void hip_restart(const char *const *settings)
                                         "D4R_HIPEMU_TRACE",
                                         "D4R_HIPEMU_SYNC_BLOCKS",
                                         "D4R_HIPEMU_LOST_CALLBACKS",
-                                        "D4R_HIPEMU_MAX_INSTRUCTIONS"};
+                                        "D4R_HIPEMU_MAX_INSTRUCTIONS",
+                                        "D4R_HIPEMU_MISALIGNED"};
     hip.hipemu_reset();
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) unsetenv(known[i]);
     for (; *settings; settings++) {

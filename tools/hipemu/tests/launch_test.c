@@ -338,6 +338,7 @@ static void expect_fault(const char *setting, const char *kernel, bool with_inpu
     HIP_OK(hip.hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
     HIP_OK(hip.hipEventCreate(&event));
     HIP_OK(hip.hipMemset(f.b, 0, 4 * N));
+    HIP_OK(hip.hipDeviceSynchronize()); /* the stream below does not wait for the null stream */
     uint32_t n = N;
     void *plain[] = {&f.b, &n}, *input[] = {&f.c, &f.b};
     HIP_OK(hip.hipModuleLaunchKernel(function(&f, kernel), 1, 1, 1, 64, 1, 1, 0, stream,
@@ -358,10 +359,25 @@ static void test_faults(void **state)
 {
     (void)state;
     expect_fault(NULL, "out_of_bounds", false);
+    expect_fault(NULL, "misaligned", false);
     expect_fault("D4R_HIPEMU_CHECK=uninit", "reads_memory", true);
     expect_fault("D4R_HIPEMU_CHECK=uninit", "reads_lds", false);
     expect_fault("D4R_HIPEMU_CHECK=race", "races", false);
     expect_fault("D4R_HIPEMU_MAX_INSTRUCTIONS=100000", "never_ends", false);
+}
+
+static void test_misaligned_allowed(void **state)
+{
+    (void)state;
+    HIP_RESTART("D4R_HIPEMU_MISALIGNED=allow");
+    fixture f;
+    open_fixture(&f);
+    HIP_OK(hip.hipModuleLaunchKernel(function(&f, "misaligned"), 1, 1, 1, 64, 1, 1, 0, NULL, (void *[]){&f.b},
+                                     NULL));
+    unsigned char got[320];
+    HIP_OK(hip.hipMemcpy(got, f.b, sizeof got, hipMemcpyDeviceToHost));
+    for (unsigned i = 0; i < 64; i++) assert_int_equal(got[i * 5], i);
+    close_fixture(&f);
 }
 
 /* The report on stderr names the kernel, the address and the wave. */
@@ -569,12 +585,12 @@ int main(void)
     code_1201 = read_code("gfx1201", &size_1201);
     code_1100 = read_code("gfx1100", &size);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_launch),          cmocka_unit_test(test_modules),
-        cmocka_unit_test(test_order),           cmocka_unit_test(test_concurrent),
-        cmocka_unit_test(test_graph),           cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_report),          cmocka_unit_test(test_hang),
-        cmocka_unit_test(test_lost_callbacks),  cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_fail_everywhere),
+        cmocka_unit_test(test_launch), cmocka_unit_test(test_modules),
+        cmocka_unit_test(test_order),  cmocka_unit_test(test_concurrent),
+        cmocka_unit_test(test_graph),  cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_report), cmocka_unit_test(test_misaligned_allowed),
+        cmocka_unit_test(test_hang),   cmocka_unit_test(test_lost_callbacks),
+        cmocka_unit_test(test_counts), cmocka_unit_test(test_fail_everywhere),
     };
     int failed = cmocka_run_group_tests_name("hipemu_launch", tests, NULL, NULL);
     free(code_1201);

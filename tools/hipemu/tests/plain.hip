@@ -39,6 +39,13 @@ KERNEL void reads_memory(const u32 *in, u32 *out)
     out[i] = in[i] + 1;
 }
 
+/* Stores at odd addresses, which the source does not admit. */
+KERNEL void misaligned(unsigned char *out)
+{
+    u32 i = item();
+    *(volatile u32 *)(out + i * 5) = i;
+}
+
 KERNEL void reads_lds(u32 *out)
 {
     LDS u32 cells[64];
