@@ -9,8 +9,8 @@
 #define LAYER "VK_LAYER_KHRONOS_validation"
 
 /* The driver, its compiler and the layer keep memory until the process ends; that is not ours to report. They alone
- * are C++ here, and their stacks end at operator new. */
-const char *__lsan_default_suppressions(void);
+ * are C++ here, and their stacks end at operator new. Looked up by name at run time: hidden, it would not be found. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libvulkan\nleak:libLLVM\nleak:libVkLayer\nleak:libdbus\nleak:libstdc++\n";
