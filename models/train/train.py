@@ -142,7 +142,7 @@ class Track:
             out, history = native.Downsample.apply(g, shown), native.Downsample.apply(g, state.history)
             temporal = d["weights"][t, :, 1] * (1.0 if t else 0.0)
             total = total + run.frame_loss(out, history, d["reference"][t], out_before, d["reference"][max(t - 1, 0)],
-                                           d["weights"][t, :, 0], temporal)
+                                           d["weights"][t, :, 0], temporal, d["params"][t, :, native.E1])
             out_before = out
         total = total / run.args.frames
         gradients = torch.autograd.grad(total, flat)
