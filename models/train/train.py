@@ -265,7 +265,10 @@ class Run:
         if self.args.profile:
             profile(self)
         if self.args.kernels:
-            kernels(self)
+            try:
+                kernels(self)
+            except RuntimeError as error:  # a profiler that does not work must not cost the run
+                print("no kernel times: %s" % error, flush=True)
         for t, s in zip(tensors, kept):
             t.copy_(s)
         torch.cuda.synchronize()
