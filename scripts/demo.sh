@@ -9,9 +9,9 @@ scene=${1:-street}
 
 scripts/setup.sh build
 if [ ! -f build/demo/CMakeCache.txt ]; then
+    mkdir -p build
     cmake -S . -B build/demo -G Ninja -DCMAKE_BUILD_TYPE=Release -DD4R_BUILD_TESTS=OFF -DD4R_BUILD_BENCH=OFF \
-        -DD4R_BUILD_HIPEMU=OFF >build-demo.log 2>&1 || { cat build-demo.log >&2; exit 1; }
-    rm -f build-demo.log
+        -DD4R_BUILD_HIPEMU=OFF >build/demo.log 2>&1 || { cat build/demo.log >&2; exit 1; }
 fi
 cmake --build build/demo --parallel >build/demo/build.log 2>&1 || { tail -n 40 build/demo/build.log >&2; exit 1; }
 
