@@ -1,6 +1,5 @@
-/* Vector f16 arithmetic: operands are widened to f32, where sums, differences, products and quotients of f16
- * values hold enough bits (24 >= 2 * 11 + 2) for one more rounding to give the correctly rounded f16. The fused
- * multiply-add goes through fma_odd for the same effect. Handlers run with MXCSR at its default: MODE's f16
+/* Vector f16 arithmetic: operands are widened to f32. Products are exact there; sums and fused multiply-adds are
+ * rounded to odd (fma_odd), so that the rounding to f16 that follows, in any direction, is the only one. Handlers run with MXCSR at its default: MODE's f16
  * rounding and denormal controls are applied here. */
 #include "vector.h"
 
@@ -79,13 +78,13 @@ void EX(half_result)(emu_wave *w, const emu_op *op, float r[EMU_LANES])
 
 /* ------------------------------------------------------------------ arithmetic */
 
-HALF2(v_add_f16, x + y)
-HALF2(v_sub_f16, x - y)
-HALF2(v_subrev_f16, y - x)
+HALF2(v_add_f16, fma_odd(x, 1.0f, y, DOWN16))
+HALF2(v_sub_f16, fma_odd(y, -1.0f, x, DOWN16))
+HALF2(v_subrev_f16, fma_odd(x, -1.0f, y, DOWN16))
 HALF2(v_mul_f16, x *y)
-HALF3(v_fma_f16, fma_odd(x, y, z))
-HALF3(v_fmaak_f16, fma_odd(x, y, z))
-HALF3(v_fmamk_f16, fma_odd(x, y, z))
+HALF3(v_fma_f16, fma_odd(x, y, z, DOWN16))
+HALF3(v_fmaak_f16, fma_odd(x, y, z, DOWN16))
+HALF3(v_fmamk_f16, fma_odd(x, y, z, DOWN16))
 
 HANDLER(v_fmac_f16)
 {
@@ -96,7 +95,7 @@ HANDLER(v_fmac_f16)
     unsigned shift = op->dst_hi ? 16 : 0;
     LANES old[i] = w->vgpr[op->dst][i] >> shift & 0xffff;
     EX(half_expand)(w, old, c);
-    LANES r[i] = fma_odd(a[i], b[i], c[i]);
+    LANES r[i] = fma_odd(a[i], b[i], c[i], DOWN16);
     EX(half_result)(w, op, r);
 }
 

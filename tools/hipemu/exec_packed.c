@@ -46,9 +46,9 @@ static inline void put_packed(emu_wave *w, const emu_op *op, const uint32_t *low
         }                                                                      \
         put_packed(w, op, half[0], half[1]);                                   \
     }
-PACKED_HALF(v_pk_add_f16, 2, x + y)
+PACKED_HALF(v_pk_add_f16, 2, fma_odd(x, 1.0f, y, DOWN16))
 PACKED_HALF(v_pk_mul_f16, 2, x *y)
-PACKED_HALF(v_pk_fma_f16, 3, fma_odd(x, y, z))
+PACKED_HALF(v_pk_fma_f16, 3, fma_odd(x, y, z, DOWN16))
 PACKED_HALF(v_pk_min_f16, 2, number_min(x, y))
 PACKED_HALF(v_pk_max_f16, 2, number_max(x, y))
 PACKED_HALF(v_pk_min_num_f16, 2, number_min(x, y))
@@ -69,7 +69,7 @@ HANDLER(v_pk_fmac_f16)
         EX(half_expand)(w, h, b);
         LANES h[i] = d[i] >> (16 * side) & 0xffff;
         EX(half_expand)(w, h, c);
-        LANES r[i] = fma_odd(a[i], b[i], c[i]);
+        LANES r[i] = fma_odd(a[i], b[i], c[i], DOWN16);
         EX(half_round)(w, op, r, half[side]);
     }
     put_packed(w, op, half[0], half[1]);

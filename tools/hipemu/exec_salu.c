@@ -426,8 +426,8 @@ FLOAT1(s_ceil_f32, ceilf(x))
 FLOAT1(s_floor_f32, floorf(x))
 FLOAT1(s_trunc_f32, truncf(x))
 FLOAT1(s_rndne_f32, roundevenf(x))
-HALF2(s_add_f16, x + y)
-HALF2(s_sub_f16, x - y)
+HALF2(s_add_f16, fma_odd(x, 1.0f, y, DOWN16))
+HALF2(s_sub_f16, fma_odd(y, -1.0f, x, DOWN16))
 HALF2(s_mul_f16, x *y)
 HALF2(s_min_f16, number_min(x, y))
 HALF2(s_max_f16, number_max(x, y))
@@ -439,7 +439,7 @@ HALF1(s_trunc_f16, truncf(x))
 HALF1(s_rndne_f16, roundevenf(x))
 HANDLER(s_fmac_f16)
 {
-    float r = fma_odd(H(0), H(1), emu_half_to_float(OLD32 & 0xffff));
+    float r = fma_odd(H(0), H(1), emu_half_to_float(OLD32 & 0xffff), DOWN16);
     D32(HALF_OUT(r));
 }
 

@@ -90,22 +90,26 @@ static inline float number_med3(float x, float y, float z)
     return nan ? low : mid;
 }
 
+/* MODE rounds f16 down. */
+#define DOWN16 (w->special_mode && (w->mode >> 2 & 3) == EMU_ROUND_DOWN)
+
 /* f32 denormals become zeros of their sign (instructions that flush whatever the mode). */
 static inline float flush(float x)
 {
     return (as_u32(x) & 0x7f800000) == 0 ? as_f32(as_u32(x) & 0x80000000) : x;
 }
 
-/* a * b + c for f16 values in f32, rounded to odd: a later rounding to f16, in any direction, is then the
- * only one. The product is exact in f32 (22 bits), the error of the sum is exact (two-sum, round to nearest).
- */
-static inline float fma_odd(float a, float b, float c)
+/* a * b + c for f16 values in f32, rounded to odd: a later rounding to f16, in any direction, is then the only one.
+ * The product is exact in f32 (22 bits), the error of the sum is exact (two-sum, round to nearest). down: the
+ * rounding to come is towards minus infinity, where a sum that cancels is -0. */
+static inline float fma_odd(float a, float b, float c, bool down)
 {
     float p = a * b, s = p + c, t = s - p;
     float error = (p - (s - t)) + (c - t);
     uint32_t bits = as_u32(s);
     bool adjust = error != 0 && !(bits & 1) && s - s == 0; /* not for infinities and NaN */
     uint32_t step = (error > 0) == (s > 0) ? 1u : 0xffffffffu;
+    bits = s == 0 && down ? bits | ((as_u32(p) | as_u32(c)) & 0x80000000) : bits;
     return as_f32(adjust ? bits + step : bits);
 }
 

@@ -460,8 +460,8 @@ static void put_sopp(printer *p, const emu_inst *inst, const emu_row *row)
         put_sendmsg(p, value);
     } else if (!strcmp(name, "s_barrier_wait")) {
         put(p, value & 0x8000 ? " 0x%x" : " %u", value);
-    } else if (!strcmp(name, "s_nop") || !strcmp(name, "s_sleep") || !strcmp(name, "s_trap") ||
-               !strcmp(name, "s_setprio") || !strcmp(name, "s_denorm_mode")) {
+    } else if (!strcmp(name, "s_nop") || !strcmp(name, "s_sethalt") || !strcmp(name, "s_sleep") ||
+               !strcmp(name, "s_trap") || !strcmp(name, "s_setprio") || !strcmp(name, "s_denorm_mode")) {
         put(p, value < 10 ? " %u" : " 0x%x", value);
     } else {
         put(p, " 0x%x", value);
