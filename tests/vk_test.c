@@ -13,7 +13,8 @@
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:libvulkan\nleak:libLLVM\nleak:libVkLayer\nleak:libdbus\nleak:libstdc++\n";
+    return "leak:libvulkan\nleak:libLLVM\nleak:libVkLayer\nleak:libdbus\nleak:libstdc++\n"
+           "leak:libamdhip64\nleak:libhsa\n";
 }
 
 static void check(bool ok, const char *what)
