@@ -7,6 +7,110 @@
 
 enum { MAX_KERNELS = 65536, MAX_ARGS = 4096, MAX_KERNARG = 65536 };
 
+/* ------------------------------------------------------------------ structure
+ *
+ * libmsgpackc allocates what a collection's header claims before it has seen one element: so the claims are checked
+ * first. Every element takes at least a byte. */
+
+typedef struct cursor {
+    const uint8_t *data;
+    size_t size, at;
+} cursor;
+
+/* A big-endian number of `bytes` bytes. */
+static bool take(cursor *c, unsigned bytes, uint64_t *value)
+{
+    if (bytes > c->size - c->at) return false;
+    *value = 0;
+    for (unsigned i = 0; i < bytes; i++) *value = *value << 8 | c->data[c->at++];
+    return true;
+}
+
+static bool skip(cursor *c, uint64_t bytes)
+{
+    if (bytes > c->size - c->at) return false;
+    c->at += (size_t)bytes;
+    return true;
+}
+
+/* Reads one header: *items is the number of elements that follow it. */
+static bool header(cursor *c, uint64_t *items)
+{
+    uint64_t tag, n = 0;
+    *items = 0;
+    if (!take(c, 1, &tag)) return false;
+    if (tag < 0x80 || tag >= 0xe0) return true; /* small integers */
+    if (tag < 0x90) {
+        *items = 2 * (tag & 15);
+        return true;
+    }
+    if (tag < 0xa0) {
+        *items = tag & 15;
+        return true;
+    }
+    if (tag < 0xc0) return skip(c, tag & 31);
+    switch (tag) {
+    case 0xc0: /* nil */
+    case 0xc2:
+    case 0xc3:
+        return true;
+    case 0xc4:
+    case 0xd9:
+        return take(c, 1, &n) && skip(c, n); /* binary, text */
+    case 0xc5:
+    case 0xda:
+        return take(c, 2, &n) && skip(c, n);
+    case 0xc6:
+    case 0xdb:
+        return take(c, 4, &n) && skip(c, n);
+    case 0xcc:
+    case 0xd0:
+        return skip(c, 1);
+    case 0xcd:
+    case 0xd1:
+        return skip(c, 2);
+    case 0xca:
+    case 0xce:
+    case 0xd2:
+        return skip(c, 4);
+    case 0xcb:
+    case 0xcf:
+    case 0xd3:
+        return skip(c, 8);
+    case 0xdc:
+        return take(c, 2, items);
+    case 0xdd:
+        return take(c, 4, items);
+    case 0xde:
+        return take(c, 2, &n) && (*items = 2 * n, true);
+    case 0xdf:
+        return take(c, 4, &n) && (*items = 2 * n, true);
+    default:
+        return false; /* extension types have no place in metadata */
+    }
+}
+
+static bool well_formed(const uint8_t *data, size_t size)
+{
+    enum { MAX_DEPTH = 16 };
+    cursor c = {data, size, 0};
+    uint64_t left[MAX_DEPTH] = {1};
+    int depth = 0;
+    while (depth >= 0) {
+        uint64_t items;
+        if (!left[depth]) {
+            depth--;
+            continue;
+        }
+        left[depth]--;
+        if (!header(&c, &items) || items > c.size - c.at) return false;
+        if (!items) continue;
+        if (++depth == MAX_DEPTH) return false;
+        left[depth] = items;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ values */
 
 static const msgpack_object *find(const msgpack_object *map, const char *key)
@@ -187,6 +291,9 @@ static emu_status read_root(emu_module *module, const msgpack_object *root, emu_
 emu_status emu_metadata_read(emu_module *module, emu_error *error)
 {
     msgpack_unpacked unpacked;
+    if (!well_formed(module->elf.note, module->elf.note_size)) {
+        return emu_fail(error, EMU_MALFORMED, "the metadata note is not MessagePack");
+    }
     msgpack_unpacked_init(&unpacked);
     msgpack_unpack_return result =
         msgpack_unpack_next(&unpacked, (const char *)module->elf.note, module->elf.note_size, NULL);
