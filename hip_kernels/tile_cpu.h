@@ -154,6 +154,9 @@ TILE_FN tile_vf tile_fma(tile_vf a, tile_vf b, tile_vf c)
 {
 #if defined(__FMA__)
     return tile_fma_exact(a, b, c);
+#elif defined(__FP_FAST_FMAF)
+    for (int i = 0; i < TILE_VECTOR; i++) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return c;
 #else
     typedef double wide __attribute__((vector_size(8 * TILE_VECTOR)));
     typedef int64_t wide_bits __attribute__((vector_size(8 * TILE_VECTOR)));
