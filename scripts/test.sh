@@ -21,13 +21,13 @@ done
 
 jobs=$(nproc)
 step() { echo "== $* ($((SECONDS / 60)) min $((SECONDS % 60)) s)"; }
-build() { # preset, extra cmake arguments
+build() { # preset, further targets
     local preset=$1 log
     shift
     log=build/$preset.log
     mkdir -p build
     step "build $preset"
-    { cmake --preset "$preset" "$@" && cmake --build "build/$preset" --parallel "$jobs"; } >"$log" 2>&1 ||
+    { cmake --preset "$preset" && cmake --build "build/$preset" --parallel "$jobs" --target all "$@"; } >"$log" 2>&1 ||
         { tail -n 60 "$log"; echo "test: building $preset failed" >&2; exit 1; }
 }
 run() { # preset, ctest arguments
@@ -37,10 +37,14 @@ run() { # preset, ctest arguments
     ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" "$@"
 }
 
-build release
+build release kernels
 run release
 if [ $quick -eq 0 ]; then
     build clang
+    # Code objects do not depend on the host compiler's options.
+    mkdir -p build/asan build/tsan
+    ln -sfn ../release/kernels build/asan/kernels
+    ln -sfn ../release/kernels build/tsan/kernels
     build asan
     run asan -LE no-asan
     build tsan
