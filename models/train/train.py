@@ -217,8 +217,8 @@ class Run:
         if self.args.no_resume or not os.path.exists(self.path("checkpoint.pt")):
             return
         data, o = torch.load(self.path("checkpoint.pt"), map_location="cpu"), self.optimiser
-        for name in ("values", "average", "m", "v"):
-            for t, s in zip(getattr(o, name), data[name]):
+        for name in ("values", "average", "m", "v"): # a slim checkpoint (slim.py) has no m and v: they stay zero
+            for t, s in zip(getattr(o, name), data.get(name, [])):
                 t.copy_(s.float())
         for t, s in zip((o.step, o.norm, o.usual), data["scalars"]):
             t.fill_(s)
