@@ -17,6 +17,13 @@ const char *__lsan_default_suppressions(void)
            "leak:libamdhip64\nleak:libhsa\n";
 }
 
+/* Neither is compiled with the thread sanitizer, so it does not see how they synchronise inside. */
+__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
+const char *__tsan_default_suppressions(void)
+{
+    return "race:libVkLayer_khronos_validation\nrace:libvulkan_lvp\n";
+}
+
 static void check(bool ok, const char *what)
 {
     if (ok) return;
