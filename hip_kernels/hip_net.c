@@ -80,6 +80,13 @@ static bool machine_of(const char *arch, d4r_m_machine *machine)
     return true;
 }
 
+/* The runtime's ways to say that it was not the device's fault. */
+static bool image_refused(d4r_hip_error error)
+{
+    return error == D4R_HIP_ERROR_INVALID_IMAGE || error == D4R_HIP_ERROR_NO_BINARY ||
+           error == D4R_HIP_ERROR_SHARED_OBJECT_INIT;
+}
+
 static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
 {
     d4r_status status = d4r_code_object_load(p->kernels, p->device.arch, "m", &n->log, &n->object);
@@ -87,7 +94,8 @@ static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
     d4r_hip_error error = n->hip->module_load(&n->module, n->object.image);
     if (error != D4R_HIP_SUCCESS) {
         n->module = NULL;
-        return d4r_hip_fail(n->hip, error, n->object.path);
+        status = d4r_hip_fail(n->hip, error, n->object.path);
+        return image_refused(error) ? D4R_ERROR_MODEL : status;
     }
     for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
         const char *name = d4r_m_kernel_of(n->machine, (d4r_m_layer)i)->function;
@@ -322,30 +330,38 @@ static void sleep_us(long microseconds)
     nanosleep(&duration, NULL);
 }
 
+/* Whether everything that is owed to the job has come: its end, and in callback mode the call itself. */
+static bool settled(d4r_hip_net *n)
+{
+    pthread_mutex_lock(&n->lock);
+    bool owed = n->active || n->callbacks;
+    pthread_mutex_unlock(&n->lock);
+    return !owed;
+}
+
+/* A callback comes before its stream is idle; one that is still missing then may be just on its way, or never come. */
+static bool settles(d4r_hip_net *n)
+{
+    for (int waited_us = 0; !settled(n); waited_us += 500) {
+        if (waited_us >= CALLBACK_MS * 1000) return false;
+        sleep_us(500);
+    }
+    return true;
+}
+
 bool d4r_hip_net_drain(d4r_hip_net *n, uint32_t timeout_ms)
 {
     if (!n->stream) return true;
     for (uint64_t waited_us = 0;; waited_us += 500) {
         d4r_hip_error error = n->hip->stream_query(n->stream);
         bool busy = error == D4R_HIP_ERROR_NOT_READY;
-        pthread_mutex_lock(&n->lock);
         /* A lost device may never call back; its stream reports the error instead. */
-        bool active = (n->active || n->callbacks) && error == D4R_HIP_SUCCESS;
-        pthread_mutex_unlock(&n->lock);
-        if (!busy && !active) return true;
+        if (!busy && (settled(n) || error != D4R_HIP_SUCCESS)) return true;
+        if (!busy && n->completion == D4R_HIP_COMPLETION_CALLBACK) {
+            settles(n);
+            return true;
+        }
         if (waited_us >= (uint64_t)timeout_ms * 1000) return false;
-        sleep_us(500);
-    }
-}
-
-/* Callbacks of a lost device's stream may still be on their way. */
-static bool callbacks_came(d4r_hip_net *n, uint32_t timeout_ms)
-{
-    for (uint64_t waited_us = 0;; waited_us += 500) {
-        pthread_mutex_lock(&n->lock);
-        bool came = n->callbacks == 0;
-        pthread_mutex_unlock(&n->lock);
-        if (came || waited_us >= (uint64_t)timeout_ms * 1000) return came;
         sleep_us(500);
     }
 }
@@ -377,7 +393,10 @@ bool d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
     free_device_objects(n);
     if (entered) d4r_hip_leave(n->hip, previous);
     d4r_code_object_destroy(&n->object);
-    if (!callbacks_came(n, CALLBACK_MS)) return true; /* it may come yet: n itself stays */
+    pthread_mutex_lock(&n->lock);
+    n->orphan = true;
+    pthread_mutex_unlock(&n->lock);
+    if (!settles(n)) return true; /* a callback may come yet: n itself stays */
     pthread_cond_destroy(&n->changed);
     pthread_mutex_destroy(&n->lock);
     free(n);
@@ -614,8 +633,12 @@ void d4r_hip_net_cancel(d4r_hip_net *n)
     pthread_mutex_unlock(&n->lock);
     if (!active) return;
     d4r_hip_error error = n->hip->stream_query(n->stream);
-    if (error == D4R_HIP_SUCCESS || error == D4R_HIP_ERROR_NOT_READY) return;
-    d4r_hip_fail(n->hip, error, "the network's stream");
+    if (error == D4R_HIP_ERROR_NOT_READY || settles(n)) return;
+    if (error == D4R_HIP_SUCCESS)
+        d4r_fail(&n->log, D4R_ERROR_DEVICE, "%s: the stream is idle, but its callback has not come",
+                 n->hip->path);
+    else
+        d4r_hip_fail(n->hip, error, "the network's stream");
     finish(n, job, D4R_ERROR_DEVICE);
 }
 

@@ -15,6 +15,7 @@ enum {
     D4R_HIP_ERROR_OUT_OF_MEMORY = 2,
     D4R_HIP_ERROR_NO_DEVICE = 100,
     D4R_HIP_ERROR_INVALID_DEVICE = 101, /* what hipInit of Debian's 5.2 gives without a card */
+    D4R_HIP_ERROR_INVALID_IMAGE = 200,
     D4R_HIP_ERROR_NO_BINARY = 209,
     D4R_HIP_ERROR_SHARED_OBJECT_INIT = 303, /* wrong architecture in older runtimes */
     D4R_HIP_ERROR_NOT_READY = 600,

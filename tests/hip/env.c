@@ -26,6 +26,7 @@ static void *symbol(void *library, const char *name)
 
 void env_start(void)
 {
+    setvbuf(stdout, NULL, _IOLBF, 0); /* in order with stderr */
     void *emulator = dlopen(HIPEMU_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     void *shim = emulator ? dlopen(HIPSHIM_LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!shim) {

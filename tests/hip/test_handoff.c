@@ -188,8 +188,10 @@ static const char *compare(const outcome *o, const outcome *good)
 
 static void each_wait_is_needed(void **state)
 {
-    outcome good = late_frames(&mutants[0]);
+    unsigned messages = device.messages;
     (void)state;
+    device.quiet = true; /* the layer may notice a mutant too */
+    outcome good = late_frames(&mutants[0]);
     assert_int_equal(good.status, D4R_OK);
     for (size_t i = 1; i < sizeof mutants / sizeof *mutants; i++) {
         outcome o = late_frames(&mutants[i]);
@@ -197,7 +199,11 @@ static void each_wait_is_needed(void **state)
         printf("%-40s %s\n", mutants[i].name, seen);
         assert_string_equal(seen, mutants[i].seen);
         free(o.picture);
+        assert_int_equal(env_live(), 0);
+        if (i == 1) assert_int_equal(device.messages, messages);
     }
+    device.quiet = false;
+    device.messages = messages;
     free(good.picture);
 }
 
@@ -325,7 +331,7 @@ static bool commands_are_right(hip_rig *h, uint32_t n, bool marker, bool check)
     }
     uint32_t fill = release;
     while (fill < acquire && !(c[fill].kind == WATCH_FILL && c[fill].fill_size == 4)) fill++;
-    assert_int_equal(fill < acquire, marker);
+    if (right) assert_int_equal(fill < acquire, marker);
     if (marker && check) {
         assert_int_equal(c[fill].value, frame.tokens_ready);
         assert_true(c[fill].filled == h->r.engine->marker.buffer);
@@ -390,7 +396,7 @@ static void shut_down(const hip_variant *variant, end_state end)
 {
     hip_rig h;
     settings_for(end);
-    assert_int_equal(hip_rig_open(&h, &device, model, variant, 300), D4R_OK);
+    assert_int_equal(hip_rig_open(&h, &device, model, variant, end == END_PROMISED ? 300 : 3000), D4R_OK);
     if (end != END_RUNNING && end != END_PROMISED && end != END_RECORDED)
         assert_int_equal(rig_run(&h.r, 0), D4R_OK);
     d4r_frame frame = {0};
@@ -404,6 +410,8 @@ static void shut_down(const hip_variant *variant, end_state end)
             rig_frame(&h.r, 2);
             rig_frame(&h.r, 3);
         }
+        /* A failed frame's back may be running: that is the caller's to wait for. */
+        if (end == END_LAUNCH || end == END_LOST) assert_true(rig_wait(&h.r, 10000));
         test_sleep_ms(end == END_HUNG ? 100 : 30);
     }
     uint64_t begin = test_now_ms();
@@ -424,17 +432,18 @@ static void every_shutdown(void **state)
     for (unsigned i = 0; i < 5; i++)
         for (int end = 0; end < END_STATES; end++) {
             hip_variant variant = hip_variant_at(i);
+            if (i > 1 && end == END_RECORDED) continue; /* takes two seconds, and HIP has no part in it */
             shut_down(&variant, (end_state)end);
         }
     assert_int_equal(env_fds(), fds);
 }
 
-/* A kernel that never ends and a device that is never lost: destroy comes back, leaves the memory alone, and what is
- * left behind goes when the runtime itself ends. A device of its own, because it is not usable afterwards. */
-static void hung_for_ever(void **state)
+/* A kernel that hangs for longer than anyone waits: destroy comes back, leaves the memory alone, and when the kernel
+ * ends at last, the job's own thread cleans up. A device of its own, because its buffers are lost. */
+static void hung_for_long(void **state)
 {
     (void)state;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 4; i += 3) {
         hip_variant variant = hip_variant_at(i);
         vk_test lost;
         hip_rig h;
@@ -442,20 +451,22 @@ static void hung_for_ever(void **state)
         watch_init(&lost);
         env_reset("gfx1201");
         env_set("HANG", "2");
+        env_set("HANG_MS", "5000");
         env_apply();
         assert_int_equal(hip_rig_open(&h, &lost, model, &variant, 300), D4R_OK);
         d4r_frame frame = rig_frame(&h.r, 0);
-        assert_true(rig_wait(&h.r, 5000));
+        assert_true(rig_wait(&h.r, 4000));
         assert_int_equal(d4r_frame_status(&frame), D4R_ERROR_TIMEOUT);
         uint64_t begin = test_now_ms();
         d4r_engine_destroy(&h.r.engine);
-        assert_true(test_now_ms() - begin < 6000);
+        assert_true(test_now_ms() - begin < 4500);
         assert_true(hip_rig_said("has not come back"));
         hip_rig_error();
         hip_rig_close(&h);
         assert_true(env_live() > 0);
-        env_reset("gfx1201"); /* the kernel ends: the job's thread cleans up */
-        test_sleep_ms(300);
+        for (int waited = 0; env_live() && waited < 15000; waited += 50) test_sleep_ms(50);
+        assert_int_equal(env_live(), 0);
+        test_sleep_ms(100); /* the thread's last steps */
         watch_init(&device);
         /* The shared buffers stay allocated for ever on this device; the layer says so when it goes. */
         lost.quiet = true;
@@ -463,18 +474,19 @@ static void hung_for_ever(void **state)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variants),           cmocka_unit_test(each_wait_is_needed),
         cmocka_unit_test(watchdog_is_needed), cmocka_unit_test(watchdog_starts_at_a),
         cmocka_unit_test(external_barriers),  cmocka_unit_test(every_shutdown),
-        cmocka_unit_test(hung_for_ever),
+        cmocka_unit_test(hung_for_long),
     };
     if (!vk_test_create(&device)) return 77;
     env_start();
     watch_init(&device);
     model = env_model(7);
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     env_model_free(model);
     vk_test_destroy(&device);
