@@ -113,7 +113,7 @@ KERNEL void flow_atomics(const u32 *a, const u32 *b, u32 *out, u32 n)
     ATOMIC(fetch_add, (u64 *)&out[24 + 2 * (x & 3)], (u64)y << 20);
     ATOMIC(fetch_sub, &out[32 + (x & 3)], y);
     atomic_add_f32((f32 *)&out[36 + (x & 3)], (f32)(y & 255)); /* exact: below 2^24 */
-    u32 seen = out[40 + (x & 3)];
+    u32 seen = atomic_read(&out[40 + (x & 3)]);
     while (!atomic_swap_if(&out[40 + (x & 3)], &seen, seen + (y & 1023))) {}
     u32 old = ATOMIC(fetch_add, &out[44], 1u); /* every number once */
     ATOMIC(fetch_add, &out[45], old);
