@@ -80,9 +80,7 @@ static d4r_status create_buffers(const d4r_shared_desc *desc, bool export_fd, d4
     VkMemoryPropertyFlags host = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkMemoryPropertyFlags required = desc->needs_host_map ? host : 0;
     /* The CPU reads every token: uncached memory would be slower by an order of magnitude. It only writes the head,
-     * which is therefore the device's own memory where the host can reach it: with the head in host memory an NVIDIA
-     * H200 (driver 580) went on reading its L2 cache's copy of the frame before, although the back acquires the buffer
-     * from the host after the wait (seen with frames submitted before their heads were written). */
+     * which is therefore the device's own memory where the host can reach it. */
     VkMemoryPropertyFlags device = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     VkMemoryPropertyFlags preferred = desc->needs_host_map ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : device;
     d4r_status status = d4r_vk_buffer_create(vk, "d4r tokens", desc->bytes, USAGE, required, preferred,
@@ -172,7 +170,8 @@ void d4r_shared_record_acquire(const d4r_vk *vk, const d4r_shared *shared, VkCom
                             .srcAccessMask = VK_ACCESS_HOST_WRITE_BIT,
                             .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     bool mapped = shared->head.map != NULL;
+    /* ALL_COMMANDS is what the submission's wait for B delays: only with it does this barrier come after the wait. */
     vk->fn.vkCmdPipelineBarrier(
-        commands, mapped ? VK_PIPELINE_STAGE_HOST_BIT : VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT,
+        commands, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | (mapped ? VK_PIPELINE_STAGE_HOST_BIT : 0u),
         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, mapped ? 1 : 0, &host, 2, buffers, 0, NULL);
 }
