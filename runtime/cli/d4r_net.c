@@ -491,7 +491,9 @@ int main(int count, char **arguments)
     int code = parse_options(count, arguments, &o, &done);
     if (done) return code;
     cli_catch_signals();
-    d4r_status status = d4r_model_load(o.model, cli_log(), &model);
+    d4r_status status = strcmp(o.out, "-") != 0 ? cli_check_writable(o.out, cli_log()) : D4R_OK;
+    if (status == D4R_OK && o.json) status = cli_check_writable(o.json, cli_log());
+    if (status == D4R_OK) status = d4r_model_load(o.model, cli_log(), &model);
     if (status == D4R_OK) status = cli_npy_load_bytes(o.in, "--in", cli_log(), shape, &dimensions, &tokens);
     if (status == D4R_OK) status = grid_of(&o, shape, dimensions, &grid);
     if (status == D4R_OK) status = evaluate(&o, model, grid, tokens);

@@ -1,0 +1,106 @@
+#!/bin/sh
+# The runners with the HIP network on the emulated device: d4r-m and d4r-net against the CPU network, and what they say
+# when there is no device, no library or no kernels.   BIN=<tools> LIB=<libraries> INPUTS=<make_inputs> test_cli.sh
+. "$(dirname "$0")/../cli/lib.sh"
+
+"$INPUTS" "$work" || exit 1
+emulator=$LIB/libhipemu.so
+export D4R_HIPEMU_CHECK=uninit,race
+
+m() { "$BIN/d4r-m" -q --watchdog 60000 "$@"; }
+net() { "$BIN/d4r-net" -q "$@"; }
+
+# ---- the same pictures: identical, or 55 dB and more where the order of sums moved a code
+for sequence in seq odd; do
+    expect 0 "" m model $sequence cpu-$sequence 1 cpu
+    for arch in gfx1201 gfx1100; do
+        export D4R_HIPEMU_ARCH=$arch D4R_HIP_LIBRARY="$emulator"
+        expect 0 "" m model $sequence hip-$sequence-$arch 1 hip
+        expect 0 "mean" "$BIN/d4r-compare" --min-psnr 55 hip-$sequence-$arch cpu-$sequence
+        same=0 all=0
+        for picture in cpu-$sequence/frame-*.bin; do
+            all=$((all + 1))
+            if cmp -s "$picture" "hip-$sequence-$arch/${picture##*/}"; then same=$((same + 1)); fi
+        done
+        echo "$sequence, $arch: $same of $all pictures are identical to the CPU network's"
+    done
+done
+# The comparison can fail: another sequence's pictures are not these.
+if cmp -s cpu-seq/frame-0003.bin cpu-seq/frame-0005.bin; then fail "frames 3 and 5 are the same"; fi
+
+# ---- every way to hand off gives the same bytes
+export D4R_HIPEMU_ARCH=gfx1201
+for options in "--hip-handoff marker" "--hip-completion callback" "--hip-graphs off" \
+    "--hip-handoff marker --hip-completion callback --hip-graphs on --frames-in-flight 8"; do
+    rm -rf other
+    # shellcheck disable=SC2086
+    expect 0 "" m $options model seq other 1 hip
+    for picture in hip-seq-gfx1201/frame-*.bin; do
+        cmp -s "$picture" "other/${picture##*/}" || fail "$picture differs with $options"
+    done
+done
+
+# ---- d4r-net, layer by layer
+for arch in gfx1201 gfx1100; do
+    export D4R_HIPEMU_ARCH=$arch
+    for layer in enc1 enc2 mid0 mid1 mid2 mid3 mid4 mid5 dec2 dec1; do
+        expect 0 "" net model --network cpu --in tokens.npy --out cpu.npy --layer $layer
+        expect 0 "" net model --network hip --in tokens.npy --out hip.npy --layer $layer
+        bytes=$(wc -c <cpu.npy)
+        different=$(cmp -l cpu.npy hip.npy | wc -l)
+        echo "$arch $layer: $different of $bytes bytes differ"
+        if [ $((different * 10000)) -gt "$bytes" ]; then fail "$arch $layer: more than one in 10,000 differ"; fi
+    done
+done
+export D4R_HIPEMU_ARCH=gfx1201
+expect 0 "" net model --network hip --in tokens.npy --out graphs.npy --hip-graphs on --hip-completion callback
+cmp -s graphs.npy hip.npy || fail "d4r-net: graphs differ"
+expect 0 "mid3 " "$BIN/d4r-net" model --network hip --in tokens.npy --out - --layer-times --hip-graphs off --repeats 3 \
+    --json times.json
+grep -q '"layer_microseconds"' times.json || fail "no layer times in the JSON"
+
+# ---- d4r-net: usage and bad input; nothing partial is left
+expect 0 "--network cpu|hip" "$BIN/d4r-net" --help
+expect 2 "MODEL" net --network cpu --in tokens.npy --out x.npy
+expect 2 "--network" net model --in tokens.npy --out x.npy
+expect 2 "vulkan" net model --network vulkan --in tokens.npy --out x.npy
+expect 2 "--layer" net model --network cpu --in tokens.npy --out x.npy --layer enc3
+expect 2 "--hip-handoff" net model --network hip --in tokens.npy --out x.npy --hip-handoff marker
+expect 2 "--layer-times" net model --network cpu --in tokens.npy --out x.npy --layer-times
+expect 4 "nothing-here" net nothing-here --network cpu --in tokens.npy --out x.npy
+expect 5 "absent.npy" net model --network cpu --in absent.npy --out x.npy
+expect 5 "--grid says 32x48" net model --network cpu --in tokens.npy --out x.npy --grid 32x48
+expect 5 "x.npy" net model --network cpu --in tokens.npy --out no-folder/x.npy
+head -c 5000 tokens.npy >short.npy
+expect 5 "short.npy" net model --network cpu --in short.npy --out x.npy
+absent x.npy no-folder/x.npy
+
+# ---- no device, no library, no kernels, a lost device
+D4R_HIPEMU_ARCH=none expect 3 "no HIP device was found by $emulator" m model seq x 1 hip
+D4R_HIPEMU_ARCH=none expect 3 "no HIP device was found" net model --network hip --in tokens.npy --out x.npy
+D4R_HIP_LIBRARY=/nonexistent/libamdhip64.so expect 3 "tried /nonexistent/libamdhip64.so" m model seq x 1 hip
+D4R_KERNELS=/nonexistent expect 3 "tried /nonexistent/gfx1201/m.hsaco" m model seq x 1 hip
+D4R_HIPEMU_LOST=25 expect 6 "frame" m model seq x 1 hip
+D4R_HIPEMU_LOST=5 expect 6 "" net model --network hip --in tokens.npy --out x.npy
+D4R_HIPEMU_HANG=5 D4R_HIPEMU_HANG_MS=3000 expect 6 "longer than 200 ms" net model --network hip --in tokens.npy --out x.npy \
+    --watchdog 200
+absent x x.npy
+# The library by option alone pairs with a Vulkan device that has no PCI address, as by the environment.
+(unset D4R_HIP_LIBRARY; m --hip-library "$emulator" model odd by-option 1 hip) || fail "--hip-library"
+
+# ---- auto says why
+expect 0 "network auto: hip" "$BIN/d4r-m" --watchdog 60000 model odd auto1 1 auto
+D4R_HIPEMU_ARCH=none expect 0 "network auto: cpu, because: no HIP device was found" "$BIN/d4r-m" model odd auto2 1 auto
+D4R_HIP_LIBRARY=/nonexistent.so expect 0 "network auto: cpu, because: HIP runtime not found" "$BIN/d4r-m" model odd auto3 1 auto
+
+# ---- the installed runtime, where there is one and no card
+unset D4R_HIP_LIBRARY
+if [ -e /dev/kfd ]; then
+    echo "a card may be here: the installed runtime is not tried"
+elif ldconfig -p | grep -q 'libamdhip64\.so\.[567] '; then
+    expect 3 "no HIP device was found by libamdhip64.so" m model odd x 1 hip
+else
+    expect 3 "tried libamdhip64.so.7" m model odd x 1 hip
+fi
+absent x
+finish
