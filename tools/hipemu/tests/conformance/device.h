@@ -177,6 +177,10 @@ INLINE bool atomic_swap_if(u32 *pointer, u32 *expected, u32 value)
     return __hip_atomic_compare_exchange_strong(pointer, expected, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
                                                 __HIP_MEMORY_SCOPE_AGENT);
 }
+INLINE u32 atomic_read(u32 *pointer)
+{
+    return __hip_atomic_load(pointer, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 INLINE void atomic_add_f32(f32 *pointer, f32 value)
 {
     ATOMIC(fetch_add, pointer, value);
@@ -439,6 +443,10 @@ INLINE u32 pack_f16_rtz(f32 a, f32 b)
 INLINE bool atomic_swap_if(u32 *pointer, u32 *expected, u32 value)
 {
     return __atomic_compare_exchange_n(pointer, expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+INLINE u32 atomic_read(u32 *pointer)
+{
+    return __atomic_load_n(pointer, __ATOMIC_RELAXED);
 }
 INLINE void atomic_add_f32(f32 *pointer, f32 value)
 {
