@@ -40,13 +40,15 @@ static const d4r_cpu_kernels *level_kernels(d4r_cpu_level level)
     __builtin_cpu_init();
     bool v3 =
         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    if (level == D4R_CPU_V3 && v3) return &d4r_cpu_kernels_v3;
+#ifdef D4R_CPU_ALL_LEVELS
     bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
               __builtin_cpu_supports("avx512vl");
-    if (level == D4R_CPU_V3 && v3) return &d4r_cpu_kernels_v3;
     if (level == D4R_CPU_V4 && v4) return &d4r_cpu_kernels_v4;
     if (level == D4R_CPU_V4_BF16 && v4 && __builtin_cpu_supports("avx512bf16"))
         return &d4r_cpu_kernels_v4bf16;
+#endif
 #endif
     return NULL;
 }
