@@ -16,8 +16,10 @@ static const d4r_cpu_kernels *level_table(d4r_cpu_level level)
     if (level == D4R_CPU_BASELINE) return &d4r_cpu_kernels_baseline;
 #if defined(__x86_64__)
     if (level == D4R_CPU_V3) return &d4r_cpu_kernels_v3;
+#ifdef D4R_CPU_ALL_LEVELS
     if (level == D4R_CPU_V4) return &d4r_cpu_kernels_v4;
     if (level == D4R_CPU_V4_BF16) return &d4r_cpu_kernels_v4bf16;
+#endif
 #endif
     return NULL;
 }
