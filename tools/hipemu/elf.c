@@ -14,7 +14,7 @@ enum {
     NOTE_METADATA = 32,
     RELOC_ABS64 = 3,
     RELOC_RELATIVE64 = 13,
-    MAX_IMAGE = 1 << 28,
+    MAX_IMAGE = 1 << 26,
     PAGE = 4096,
 };
 
@@ -90,7 +90,7 @@ static emu_status measure(emu_elf *elf, const Elf64_Ehdr *h, emu_error *error)
         if (p.p_vaddr + p.p_memsz > end) end = p.p_vaddr + p.p_memsz;
         if ((p.p_flags & PF_X) && !elf->text_size) {
             elf->text = p.p_vaddr;
-            elf->text_size = p.p_memsz;
+            elf->text_size = p.p_filesz;
         }
     }
     if (!end || !elf->text_size) return emu_fail(error, EMU_MALFORMED, "no executable segment");
@@ -103,9 +103,10 @@ static emu_status load_segments(emu_elf *elf, const Elf64_Ehdr *h, emu_error *er
 {
     emu_status status = measure(elf, h, error);
     if (status) return status;
-    elf->memory = aligned_alloc(PAGE, elf->size);
-    if (!elf->memory) return emu_fail(error, EMU_NO_MEMORY, "no memory for an image of %zu bytes", elf->size);
-    memset(elf->memory, 0, elf->size);
+    /* calloc: a large image that is mostly .bss costs nothing until it is touched. */
+    elf->block = calloc(1, elf->size + PAGE);
+    if (!elf->block) return emu_fail(error, EMU_NO_MEMORY, "no memory for an image of %zu bytes", elf->size);
+    elf->memory = (uint8_t *)(((uintptr_t)elf->block + PAGE - 1) / PAGE * PAGE);
     for (unsigned i = 0; i < h->e_phnum; i++) {
         Elf64_Phdr p = segment(elf, h->e_phoff, i);
         if (p.p_type == PT_LOAD) memcpy(elf->memory + p.p_vaddr, elf->file + p.p_offset, p.p_filesz);
@@ -325,7 +326,7 @@ emu_status emu_elf_load(const void *image, size_t size, const emu_arch *wanted, 
 void emu_elf_free(emu_elf *elf)
 {
     free(elf->file);
-    free(elf->memory);
+    free(elf->block);
     free(elf->symbols);
     memset(elf, 0, sizeof(*elf));
 }

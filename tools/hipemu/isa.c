@@ -67,6 +67,19 @@ static void parse_operands(emu_row *row, const char *text)
     }
 }
 
+static emu_precision precision_of(const emu_row *row)
+{
+    /* f16 handlers apply MODE themselves; matrix, FP8 and transcendental ones have no say in it. */
+    if (row->count == EMU_COUNT_WMMA || row->count == EMU_COUNT_VALU_TRANS) return EMU_PRECISION_EXACT;
+    if (strstr(row->name, "fp8") || strstr(row->name, "bf8") || strstr(row->name, "bf16"))
+        return EMU_PRECISION_EXACT;
+    if (strcmp(row->name, "v_cvt_f32_f64") == 0) return EMU_PRECISION_32;
+    if (strstr(row->name, "f64")) return EMU_PRECISION_16_64;
+    if (strstr(row->name, "fma_mix") || strstr(row->name, "dot2_f32")) return EMU_PRECISION_32;
+    if (strstr(row->name, "f16")) return EMU_PRECISION_EXACT;
+    return EMU_PRECISION_32;
+}
+
 static void enter(emu_class cls, int format, int opcode, size_t row)
 {
     if (opcode >= 0 && opcode < OPCODES) by_opcode[cls][format][opcode] = (int16_t)row;
@@ -83,6 +96,10 @@ static void build(void)
         row->format = (uint8_t)source[i].format;
         row->count = (uint8_t)source[i].count;
         parse_operands(row, source[i].operands);
+        row->precision = (uint8_t)precision_of(row);
+        row->stride64 = strstr(row->name, "stride64") != NULL;
+        row->cmpx = strncmp(row->name, "v_cmpx", 6) == 0;
+        row->accumulates = strstr(row->name, "fmac") || strstr(row->name, "dot2acc");
         if (row->op11 >= 0) {
             if (!(row->op11 & EMU_OPCODE_11_5)) enter(EMU_GFX11, row->format, row->op11, i);
             enter(EMU_GFX11_5, row->format, row->op11 & ~EMU_OPCODE_11_5, i);

@@ -26,6 +26,10 @@ typedef enum emu_format {
     EMU_FORMATS
 } emu_format;
 
+/* Which rounding and denormal controls a handler runs under when MODE is not the default. EXACT: the host's
+ * default; the handler applies MODE itself, or MODE has no say. */
+typedef enum emu_precision { EMU_PRECISION_32, EMU_PRECISION_16_64, EMU_PRECISION_EXACT } emu_precision;
+
 /* Operand types. The size and the meaning of inline constants follow from them. */
 typedef enum emu_type {
     EMU_T_NONE,
@@ -57,6 +61,8 @@ typedef struct emu_row {
     uint8_t count;      /* emu_count */
     uint8_t dst_count, src_count;
     uint8_t dst[EMU_MAX_DST], src[EMU_MAX_SRC]; /* emu_type */
+    uint8_t precision;                          /* emu_precision */
+    bool stride64, cmpx, accumulates;           /* accumulates: reads its destination */
 } emu_row;
 
 /* Row ids, in table order: EMU_ROW_<format>_<n> have no names; use emu_isa_find. */

@@ -14,7 +14,8 @@ typedef struct emu_symbol {
 /* The loaded image of an ELF file: its segments at their addresses, relocated. */
 typedef struct emu_elf {
     uint32_t flags;
-    uint8_t *memory; /* page-aligned */
+    void *block;     /* what was allocated */
+    uint8_t *memory; /* page-aligned, within it */
     size_t size;
     uint64_t text, text_size; /* the executable segment, offsets in memory */
     uint8_t *file;            /* a copy of the file: names and notes point into it */

@@ -135,19 +135,6 @@ static uint16_t scalar_dst(const emu_operand *o)
     return o->reg == EMU_S_NULL ? EMU_SGPR_SINK : o->reg;
 }
 
-static emu_precision precision_of(const emu_row *row)
-{
-    /* f16 handlers apply MODE themselves; matrix, FP8 and transcendental ones have no say in it. */
-    if (row->count == EMU_COUNT_WMMA || row->count == EMU_COUNT_VALU_TRANS) return EMU_PRECISION_EXACT;
-    if (strstr(row->name, "fp8") || strstr(row->name, "bf8") || strstr(row->name, "bf16"))
-        return EMU_PRECISION_EXACT;
-    if (strcmp(row->name, "v_cvt_f32_f64") == 0) return EMU_PRECISION_32;
-    if (strstr(row->name, "f64")) return EMU_PRECISION_16_64;
-    if (strstr(row->name, "fma_mix") || strstr(row->name, "dot2_f32")) return EMU_PRECISION_32;
-    if (strstr(row->name, "f16")) return EMU_PRECISION_EXACT;
-    return EMU_PRECISION_32;
-}
-
 static bool is_coherent(emu_class cls, const emu_inst *inst)
 {
     return cls == EMU_GFX12 ? inst->cache >> 3 != 0 : (inst->cache & 1) != 0;
@@ -160,7 +147,7 @@ static void bind_common(translator *t, emu_op *op, const emu_inst *inst, const e
     bool vector = is_vector(inst);
     op->row = (uint16_t)inst->row;
     op->bytes = inst->bytes;
-    op->precision = (uint8_t)precision_of(row);
+    op->precision = row->precision;
     op->fn = t->level->handlers[inst->row];
     op->offset = inst->offset;
     op->imm = inst->simm16;
@@ -175,8 +162,8 @@ static void bind_common(translator *t, emu_op *op, const emu_inst *inst, const e
     op->offset1 = inst->offset1;
     if (inst->clamp) op->flags |= EMU_OP_CLAMP;
     if (inst->returns) op->flags |= EMU_OP_RETURNS;
-    if (strstr(row->name, "stride64")) op->flags |= EMU_OP_STRIDE64;
-    if (strncmp(row->name, "v_cmpx", 6) == 0) op->flags |= EMU_OP_CMPX;
+    if (row->stride64) op->flags |= EMU_OP_STRIDE64;
+    if (row->cmpx) op->flags |= EMU_OP_CMPX;
     for (unsigned i = 0; i < EMU_MAX_SRC; i++) {
         op->src[i].kind = EMU_SRC_OFF;
         if (i < inst->src_count) bind_source(t, &op->src[i], &inst->src[i], vector);
@@ -256,8 +243,7 @@ static bool reads_register(const emu_op *op, const emu_row *row, unsigned reg)
     for (int i = 0; i < EMU_MAX_SRC; i++) {
         if (op->src[i].kind == EMU_SRC_VGPR && op->src[i].reg == reg) return true;
     }
-    bool accumulates = strstr(row->name, "fmac") || strstr(row->name, "dot2acc");
-    return accumulates && op->dst == reg;
+    return row->accumulates && op->dst == reg;
 }
 
 static bool translate_pair(translator *t, uint32_t pc, const emu_inst *x, const emu_inst *y)

@@ -36,9 +36,6 @@ typedef struct emu_src {
     uint8_t mods; /* EMU_MOD_* */
 } emu_src;
 
-/* Which rounding and denormal controls a handler runs under when MODE is not the default. */
-typedef enum emu_precision { EMU_PRECISION_32, EMU_PRECISION_16_64, EMU_PRECISION_EXACT } emu_precision;
-
 /* One instruction, everything resolved. A VOPD is three in a row: the pair, then its X and Y halves. */
 struct emu_op {
     emu_fn fn;
