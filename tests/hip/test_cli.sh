@@ -3,6 +3,10 @@
 # when there is no device, no library or no kernels.   BIN=<tools> LIB=<libraries> INPUTS=<make_inputs> test_cli.sh
 . "$(dirname "$0")/../cli/lib.sh"
 
+if [ ! -e "$BIN/../kernels/gfx1201/m.hsaco" ]; then
+    echo "skipped: no code objects (target kernels)"
+    exit 77
+fi
 "$INPUTS" "$work" || exit 1
 emulator=$LIB/libhipemu.so
 export D4R_HIPEMU_CHECK=uninit,race

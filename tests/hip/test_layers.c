@@ -92,12 +92,11 @@ static void print_log(void *user, d4r_log_level level, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
-static void open_device(device *d, const layers *l)
+static void open_device(device *d, const layers *l, d4r_hip_graphs graphs)
 {
     const d4r_log log = {print_log, NULL, D4R_LOG_WARNING};
     const d4r_hip_match match = {.select = "0"};
-    d4r_hip_net_params params = {
-        .network = model->network, .max_grid = l->grid, .graphs = D4R_HIP_GRAPHS_OFF};
+    d4r_hip_net_params params = {.network = model->network, .max_grid = l->grid, .graphs = graphs};
     memset(d, 0, sizeof *d);
     params.log = log;
     pthread_mutex_init(&d->lock, NULL);
@@ -182,7 +181,7 @@ static void check_layers(const char *arch, d4r_size grid, bool each)
     env_set("CHECK", "uninit,race"); /* the checker loses the device on a report */
     env_apply();
     run_cpu(&l, grid);
-    open_device(&d, &l);
+    open_device(&d, &l, D4R_HIP_GRAPHS_OFF);
     for (int i = 0; each && i < D4R_M_LAYER_COUNT; i++) {
         uint8_t *codes = allocate(l.bytes[i]);
         give(&d, &l, d4r_m_layers[i].input);
@@ -223,7 +222,7 @@ static void bad_jobs(void **state)
     (void)state;
     env_reset(archs[0]);
     run_cpu(&l, (d4r_size){16, 16});
-    open_device(&d, &l);
+    open_device(&d, &l, D4R_HIP_GRAPHS_OFF);
     job.tokens = d.tokens;
     job.head = d.head;
     static const d4r_size bad[] = {{0, 16}, {16, 8}, {24, 16}, {32, 16}, {16, 32}};
@@ -244,12 +243,42 @@ static void bad_jobs(void **state)
     free_layers(&l);
 }
 
+/* More sizes than graphs are kept, twice: rebuilt graphs are right, and a size that comes back too. */
+static void changing_sizes(void **state)
+{
+    static const d4r_size grids[] = {{48, 32}, {16, 16}, {32, 16}, {16, 32}, {32, 32}, {48, 16}};
+    device plain, graphs;
+    layers l;
+    (void)state;
+    env_reset(archs[0]);
+    run_cpu(&l, grids[0]);
+    open_device(&plain, &l, D4R_HIP_GRAPHS_OFF);
+    open_device(&graphs, &l, D4R_HIP_GRAPHS_ON);
+    uint8_t *a = allocate(plain.bytes), *b = allocate(plain.bytes);
+    for (unsigned i = 0; i < 12; i++) {
+        d4r_size grid = grids[i * 5 % 6];
+        size_t bytes = (size_t)grid.width * grid.height * D4R_M_TOKEN_CHANNELS;
+        launch(&plain, grid, 0, 0);
+        launch(&graphs, grid, 0, 0);
+        read_output(&plain, &l, D4R_M_LAYER_DEC1, a);
+        read_output(&graphs, &l, D4R_M_LAYER_DEC1, b);
+        assert_memory_equal(a, b, bytes);
+    }
+    free(a);
+    free(b);
+    close_device(&plain);
+    close_device(&graphs);
+    assert_int_equal(env_live(), 0);
+    free_layers(&l);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layer_by_layer),
         cmocka_unit_test(smallest_grid),
         cmocka_unit_test(bad_jobs),
+        cmocka_unit_test(changing_sizes),
     };
     if (argc < 2) return 2;
     archs = argv + 1;

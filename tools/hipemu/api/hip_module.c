@@ -368,7 +368,8 @@ static void kernel_destroy(hipemu_op *op)
 /* Sleeps unless the device is lost meanwhile. */
 static void nap(hipemu_device *device, uint64_t ms)
 {
-    for (uint64_t i = 0; i < ms && !hipemu_must_stop(device); i++) hipemu_sleep_ns(1000000);
+    const uint64_t end = hipemu_now_ns() + ms * 1000000u; /* slices oversleep on a busy machine */
+    while (hipemu_now_ns() < end && !hipemu_must_stop(device)) hipemu_sleep_ns(1000000);
 }
 
 /* Faults by configuration; true: the kernel does not run. */
