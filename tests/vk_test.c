@@ -266,8 +266,8 @@ void vk_test_submit_all(vk_test *t, VkCommandBuffer *commands, uint32_t count)
                   VK_SUCCESS,
               "vkQueueSubmit failed");
     }
-    check(t->vk.fn.vkWaitForFences(t->device, 1, &fence, VK_TRUE, 60000000000ull) == VK_SUCCESS,
-          "the device did not finish in 60 s");
+    check(t->vk.fn.vkWaitForFences(t->device, 1, &fence, VK_TRUE, 300000000000ull) == VK_SUCCESS,
+          "the device did not finish in 300 s");
     t->vk.fn.vkDestroyFence(t->device, fence, NULL);
     t->vk.fn.vkFreeCommandBuffers(t->device, t->pool, count, commands);
 }

@@ -108,7 +108,7 @@ void rig_create(rig *r, vk_test *t, const rig_params *params)
 
 void rig_destroy(rig *r)
 {
-    must(rig_wait(r, 30000), "the queue has not finished");
+    must(rig_wait(r, RIG_PATIENCE_MS), "the queue has not finished");
     d4r_engine_destroy(&r->engine);
     r->t->vk.fn.vkDestroySemaphore(r->t->device, r->done, NULL);
     r->t->vk.fn.vkDestroyCommandPool(r->t->device, r->pool, NULL);
@@ -217,7 +217,7 @@ d4r_frame rig_frame(rig *r, uint32_t n)
 d4r_status rig_run(rig *r, uint32_t n)
 {
     d4r_frame frame = rig_frame(r, n);
-    must(rig_wait(r, 30000), "the frame has not finished");
+    must(rig_wait(r, RIG_PATIENCE_MS), "the frame has not finished");
     return d4r_frame_status(&frame);
 }
 

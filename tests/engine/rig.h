@@ -77,6 +77,9 @@ d4r_frame_settings rig_settings(const rig *r, uint32_t n);
 d4r_frame rig_record(rig *r, uint32_t n);
 void rig_queue(rig *r, uint32_t n, const d4r_frame *frame); /* submits both command buffers */
 /* Waits until every queued back has completed. False after timeout_ms. */
+/* Generous: the first use of the stages compiles them, which takes lavapipe 11 s of an idle machine without its cache. */
+#define RIG_PATIENCE_MS 240000u
+
 bool rig_wait(rig *r, uint32_t timeout_ms);
 d4r_frame rig_frame(rig *r, uint32_t n); /* record, queue, d4r_network_submit */
 /* rig_frame, wait; the frame's status. */

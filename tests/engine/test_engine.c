@@ -144,7 +144,7 @@ static d4r_m_frame run_with(rig *r, uint32_t n, d4r_frame_settings settings)
     fn->vkEndCommandBuffer(back);
     rig_queue(r, n, &frame);
     assert_int_equal(d4r_network_submit(&frame), D4R_OK);
-    assert_true(rig_wait(r, 30000));
+    assert_true(rig_wait(r, RIG_PATIENCE_MS));
     assert_int_equal(d4r_frame_status(&frame), D4R_OK);
     return r->engine->stages->frame;
 }
@@ -270,7 +270,7 @@ static void two_engines(void **state)
         for (uint32_t n = 0; n < 4; n++)
             for (int i = first; i <= last; i++) rig_frame(&rigs[i], n);
         for (int i = first; i <= last; i++) {
-            assert_true(rig_wait(&rigs[i], 30000));
+            assert_true(rig_wait(&rigs[i], RIG_PATIENCE_MS));
             *(pass < 2 ? &alone[i] : &together[i]) = rig_read(&rigs[i], &sizes[i]);
         }
         for (int i = first; i <= last; i++) {

@@ -60,7 +60,7 @@ static void success(void **state)
         d4r_frame frame = rig_frame(&f.r, n);
         assert_int_equal(frame.id, n);
         assert_true(frame.head_ready > frame.tokens_ready);
-        assert_true(rig_wait(&f.r, 10000));
+        assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
         assert_int_equal(d4r_frame_status(&frame), D4R_OK);
         assert_int_equal(rig_counter(&f.r, &frame), frame.head_ready);
         assert_int_equal(last_was_reset(&f.r), n == 0);
@@ -112,7 +112,7 @@ static void pending(void **state)
     for (uint32_t n = 0; n < 4; n++) {
         d4r_frame frame = rig_frame(&f.r, n);
         assert_int_equal(d4r_frame_status(&frame), D4R_PENDING);
-        assert_true(rig_wait(&f.r, 10000));
+        assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
         assert_int_equal(d4r_frame_status(&frame), D4R_OK);
     }
     end(&f);
@@ -133,7 +133,7 @@ static void hang(void **state)
     stuck = rig_frame(&f.r, 1);
     behind[0] = rig_frame(&f.r, 2);
     behind[1] = rig_frame(&f.r, 3);
-    assert_true(rig_wait(&f.r, 10000));
+    assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
     assert_true(test_now_ms() - begin >= 150);
     assert_int_equal(d4r_frame_status(&stuck), D4R_ERROR_TIMEOUT);
     assert_int_equal(d4r_frame_status(&behind[0]), D4R_ERROR_NETWORK);
@@ -162,7 +162,7 @@ static void watchdog_starts_at_a(void **state)
     test_sleep_ms(1300);
     assert_int_equal(d4r_frame_status(&frame), D4R_PENDING);
     rig_queue(&f.r, 0, &frame);
-    assert_true(rig_wait(&f.r, 10000));
+    assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
     assert_int_equal(d4r_frame_status(&frame), D4R_OK);
     end(&f);
 }
@@ -181,7 +181,7 @@ static void wait_before_signal(void **state)
             assert_int_equal(d4r_network_submit(&frames[n]), D4R_OK);
             if (n == 1) rig_queue(&f.r, n, &frames[n]);
         }
-        assert_true(rig_wait(&f.r, 10000));
+        assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
         for (uint32_t n = 0; n < 3; n++) assert_int_equal(d4r_frame_status(&frames[n]), D4R_OK);
     }
     end(&f);
@@ -205,7 +205,7 @@ static void discard(void **state)
     frame = rig_frame(&f.r, 2);
     later = rig_record(&f.r, 3);
     assert_int_equal(d4r_frame_discard(&later), D4R_OK);
-    assert_true(rig_wait(&f.r, 10000));
+    assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
     assert_int_equal(d4r_frame_status(&frame), D4R_OK);
     assert_int_equal(rig_counter(&f.r, &frame), later.head_ready);
     /* Two at once, newest first, then on. */
@@ -260,7 +260,7 @@ static void wrong_order(void **state)
     assert_int_equal(d4r_network_submit(&a), D4R_ERROR_STATE);
     assert_int_equal(d4r_frame_discard(&a), D4R_ERROR_STATE);
     assert_int_equal(d4r_network_submit(&b), D4R_OK);
-    assert_true(rig_wait(&f.r, 10000));
+    assert_true(rig_wait(&f.r, RIG_PATIENCE_MS));
     assert_int_equal(d4r_network_submit(&none), D4R_ERROR_ARGUMENT);
     assert_int_equal(d4r_frame_discard(NULL), D4R_ERROR_ARGUMENT);
     assert_int_equal(d4r_frame_status(&none), D4R_ERROR_ARGUMENT);
