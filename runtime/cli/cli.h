@@ -62,7 +62,10 @@ bool cli_exists(const char *path);
  * field that refers to the file. */
 d4r_status cli_read_file(const char *path, const char *what, size_t limit, const d4r_log *log, void **data,
                          size_t *size);
-/* Writes to a temporary name next to path and renames. */
+/* Gives a finished temporary file its name, or removes it. A symbolic link is followed; what exists and is not a regular
+ * file (a device, a FIFO, a folder) is refused with D4R_ERROR_IO. */
+d4r_status cli_publish(const char *temporary, const char *path, const d4r_log *log);
+/* Writes to a temporary name next to path and publishes it. */
 d4r_status cli_write_file(const char *path, const void *data, size_t size, const d4r_log *log);
 /* Whether a file could be created at path: for outputs that are written after a long run. */
 d4r_status cli_check_writable(const char *path, const d4r_log *log);

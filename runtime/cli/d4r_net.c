@@ -245,9 +245,10 @@ static d4r_status write_result(const run *r)
     char *temporary = cli_format("%s.tmp%d", r->o->out, (int)getpid());
     if (!temporary) return d4r_fail(cli_log(), D4R_ERROR_MEMORY, "%s: no memory", r->o->out);
     d4r_status status = cli_npy_write(temporary, "|u1", 3, shape, r->result, r->result_bytes, cli_log());
-    if (status == D4R_OK && rename(temporary, r->o->out))
-        status = d4r_fail(cli_log(), D4R_ERROR_IO, "%s: cannot be written", r->o->out);
-    if (status != D4R_OK) unlink(temporary);
+    if (status == D4R_OK)
+        status = cli_publish(temporary, r->o->out, cli_log());
+    else
+        unlink(temporary);
     free(temporary);
     return status;
 }

@@ -193,9 +193,10 @@ static int draw(const sheet_options *options)
     if (status == D4R_OK) {
         char *temporary = cli_format("%s.tmp.png", options->out);
         status = temporary ? cli_png_write(temporary, target.size, target.rgb, cli_log()) : D4R_ERROR_MEMORY;
-        if (status == D4R_OK && rename(temporary, options->out))
-            status = d4r_fail(cli_log(), D4R_ERROR_IO, "%s: cannot be written", options->out);
-        if (status != D4R_OK && temporary) remove(temporary);
+        if (status == D4R_OK)
+            status = cli_publish(temporary, options->out, cli_log());
+        else if (temporary)
+            remove(temporary);
         free(temporary);
     }
     for (unsigned i = 0; i < content.column_count; i++) cli_display_free(&content.columns[i].picture);

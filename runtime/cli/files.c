@@ -73,6 +73,22 @@ d4r_status cli_read_file(const char *path, const char *what, size_t limit, const
     return D4R_OK;
 }
 
+d4r_status cli_publish(const char *temporary, const char *path, const d4r_log *log)
+{
+    struct stat info;
+    char *target = realpath(path, NULL); /* through symbolic links; NULL: nothing there yet */
+    bool other = target && stat(target, &info) == 0 && !S_ISREG(info.st_mode);
+    d4r_status status = D4R_OK;
+    if (other)
+        status =
+            d4r_fail(log, D4R_ERROR_IO, "%s: exists and is not a regular file: choose another name", path);
+    else if (rename(temporary, target ? target : path))
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (status != D4R_OK) unlink(temporary);
+    free(target);
+    return status;
+}
+
 d4r_status cli_write_file(const char *path, const void *data, size_t size, const d4r_log *log)
 {
     char *temporary = cli_format("%s.tmp-%ld", path, (long)getpid());
@@ -81,13 +97,13 @@ d4r_status cli_write_file(const char *path, const void *data, size_t size, const
     bool good = file && fwrite(data, 1, size, file) == size;
     int error = errno;
     if (file && fclose(file)) good = false, error = errno;
-    if (good && rename(temporary, path)) good = false, error = errno;
+    d4r_status status = good ? cli_publish(temporary, path, log) : D4R_ERROR_IO;
     if (!good) {
         if (file) unlink(temporary);
         d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
     }
     free(temporary);
-    return good ? D4R_OK : D4R_ERROR_IO;
+    return status;
 }
 
 d4r_status cli_check_writable(const char *path, const d4r_log *log)

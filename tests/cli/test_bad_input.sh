@@ -140,4 +140,13 @@ expect 2 "FRAMES and OUT are needed" "$BIN/d4r-convert" one
 expect 5 "taken: exists and is not a folder" "$BIN/d4r-convert" "$DATA/static" taken
 expect 2 "no arguments are expected" "$BIN/d4r-info" one
 absent sheet.png
+
+echo "-- outputs that are not regular files"
+mkfifo pipe
+ln -s kept.json link.json
+echo old >kept.json
+expect 5 "pipe: exists and is not a regular file" "$m" -q --json pipe model "$DATA/static" -
+[ -p pipe ] || fail "the FIFO was replaced"
+"$m" -q --json link.json model "$DATA/static" - || fail "a symbolic link as output"
+[ -L link.json ] && grep -q '"frames"' kept.json || fail "the link was replaced, not followed"
 finish

@@ -155,7 +155,8 @@ static bool resolve_span(emu_wave *w, const uint64_t *address, uint32_t bytes, b
     if (!range || (store && range->read_only)) return false;
     LANES access->host[i] = (uint8_t *)(uintptr_t)address[i];
     if (UNLIKELY(range->shadow != NULL)) {
-        LANES access->shadow[i] = range->shadow + (address[i] - range->lo);
+        /* Lanes that are off have any address: integers, because such a pointer must not even be formed. */
+        LANES access->shadow[i] = (void *)((uintptr_t)range->shadow + (uintptr_t)(address[i] - range->lo));
         access->any_shadow = true;
     }
     return true;
