@@ -11,6 +11,7 @@ static uint64_t inline_float(unsigned field, emu_type type)
 {
     /* 240..248: +-0.5, +-1, +-2, +-4, 1/(2 pi). */
     static const uint16_t half[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
+    static const uint16_t brain[] = {0x3f00, 0xbf00, 0x3f80, 0xbf80, 0x4000, 0xc000, 0x4080, 0xc080, 0x3e23};
     static const uint32_t single[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                       0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
     static const uint64_t twice[] = {0x3fe0000000000000, 0xbfe0000000000000, 0x3ff0000000000000,
@@ -21,6 +22,8 @@ static uint64_t inline_float(unsigned field, emu_type type)
     case EMU_T_B16:
     case EMU_T_PK16:
         return half[field - 240];
+    case EMU_T_BF16:
+        return brain[field - 240];
     case EMU_T_B64:
     case EMU_T_I64:
     case EMU_T_F64:
@@ -75,7 +78,7 @@ emu_operand emu_source(emu_reader *reader, unsigned field, emu_type type, bool t
     if (field >= 256) {
         o.kind = EMU_O_VGPR;
         o.reg = (uint16_t)(field - 256);
-        if (true16 && (type == EMU_T_B16 || type == EMU_T_F16)) {
+        if (true16 && (type == EMU_T_B16 || type == EMU_T_F16 || type == EMU_T_BF16)) {
             o.hi = o.reg >> 7;
             o.reg &= 0x7f;
         }
@@ -88,11 +91,10 @@ emu_operand emu_source(emu_reader *reader, unsigned field, emu_type type, bool t
         o.value = (uint64_t)(int64_t)(field <= 192 ? (int)field - 128 : 192 - (int)field);
         if (o.dwords < 2) o.value &= 0xffffffff;
         /* A 16-bit operand sees the low half only; a packed one, all 32 bits. */
-        if (type == EMU_T_B16 || type == EMU_T_F16) o.value &= 0xffff;
+        if (type == EMU_T_B16 || type == EMU_T_F16 || type == EMU_T_BF16) o.value &= 0xffff;
     } else if (field >= 240 && field <= 248) {
         o.kind = EMU_O_INLINE;
         o.value = inline_float(field, type);
-        if (type == EMU_T_PKB) reader->failed = true;
     } else if ((field >= EMU_S_SHARED_BASE && field <= EMU_S_PRIVATE_LIMIT) || field == EMU_S_SCC) {
         o.kind = EMU_O_SPECIAL;
     } else if (field == EMU_S_LITERAL) {
@@ -131,6 +133,7 @@ static bool decode_sop1(emu_reader *reader, emu_inst *inst)
     if (!find_row(reader, inst, EMU_FMT_SOP1, w >> 8 & 0xff)) return false;
     const emu_row *row = emu_isa_row((size_t)inst->row);
     if (row->dst_count) inst->dst[0] = scalar_dst(reader, w >> 16 & 0x7f, row->dst[0]);
+    if (strncmp(row->name, "s_movrels", 9) == 0 && (w & 0xff) >= 128) reader->failed = true; /* SGPRs alone */
     inst->simm16 = (uint16_t)(w & 0xff); /* the message of s_sendmsg_rtn */
     if (strncmp(row->name, "s_sendmsg_rtn", 13) == 0) {
         inst->src_count = 0;

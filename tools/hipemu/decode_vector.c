@@ -7,12 +7,12 @@ enum { SRC_DPP16 = 250, SRC_DPP8 = 233, SRC_DPP8_FI = 234 };
 
 static bool is_float(emu_type type)
 {
-    return type == EMU_T_F16 || type == EMU_T_F32 || type == EMU_T_F64;
+    return type == EMU_T_F16 || type == EMU_T_F32 || type == EMU_T_F64 || type == EMU_T_BF16;
 }
 
 static bool is_16(emu_type type)
 {
-    return type == EMU_T_F16 || type == EMU_T_B16;
+    return type == EMU_T_F16 || type == EMU_T_B16 || type == EMU_T_BF16;
 }
 
 /* An EXEC-writing compare: its destination is EXEC and is not printed. */

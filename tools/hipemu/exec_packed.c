@@ -247,9 +247,11 @@ HANDLER(v_dot2_bf16_bf16)
     ALIGNED uint32_t c[EMU_LANES], out[EMU_LANES];
     const uint32_t *p = src32(w, op, 0), *q = src32(w, op, 1);
     src16(w, op, 2, c);
+    uint32_t keep = op->src[2].mods & EMU_MOD_ABS ? 0x7fff : 0xffff,
+             flip = op->src[2].mods & EMU_MOD_NEG ? 0x8000 : 0;
     LANES
     {
-        float r = emu_bf16_to_float(c[i]);
+        float r = emu_bf16_to_float((c[i] & keep) ^ flip);
         for (int s = 0; s < 32; s += 16) {
             r = fmaf(emu_bf16_to_float(p[i] >> s & 0xffff), emu_bf16_to_float(q[i] >> s & 0xffff), r);
         }

@@ -30,11 +30,11 @@ static const struct {
     char name[5];
     uint8_t type;
 } type_names[] = {
-    {"b16", EMU_T_B16},   {"i16", EMU_T_B16},  {"u16", EMU_T_B16}, {"f16", EMU_T_F16},   {"b32", EMU_T_B32},
-    {"i32", EMU_T_B32},   {"u32", EMU_T_B32},  {"f32", EMU_T_F32}, {"b64", EMU_T_B64},   {"i64", EMU_T_I64},
-    {"u64", EMU_T_B64},   {"f64", EMU_T_F64},  {"b96", EMU_T_B96}, {"b128", EMU_T_B128}, {"b256", EMU_T_B256},
-    {"b512", EMU_T_B512}, {"p16", EMU_T_PK16}, {"pb", EMU_T_PKB},  {"pi", EMU_T_PKI},    {"m", EMU_T_MASK},
-    {"s", EMU_T_SGPR},    {"a", EMU_T_ADDR},
+    {"b16", EMU_T_B16},   {"i16", EMU_T_B16},   {"u16", EMU_T_B16},  {"f16", EMU_T_F16}, {"bf", EMU_T_BF16},
+    {"b32", EMU_T_B32},   {"i32", EMU_T_B32},   {"u32", EMU_T_B32},  {"f32", EMU_T_F32}, {"b64", EMU_T_B64},
+    {"i64", EMU_T_I64},   {"u64", EMU_T_B64},   {"f64", EMU_T_F64},  {"b96", EMU_T_B96}, {"b128", EMU_T_B128},
+    {"b256", EMU_T_B256}, {"b512", EMU_T_B512}, {"p16", EMU_T_PK16}, {"pb", EMU_T_PKB},  {"pi", EMU_T_PKI},
+    {"m", EMU_T_MASK},    {"s", EMU_T_SGPR},    {"a", EMU_T_ADDR},
 };
 
 static emu_type parse_type(const char *text, size_t length)

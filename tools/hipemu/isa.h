@@ -35,6 +35,7 @@ typedef enum emu_type {
     EMU_T_NONE,
     EMU_T_B16, /* 16 bits, integer constants */
     EMU_T_F16,
+    EMU_T_BF16,
     EMU_T_B32,
     EMU_T_F32,
     EMU_T_B64,
@@ -45,7 +46,7 @@ typedef enum emu_type {
     EMU_T_B256,
     EMU_T_B512,
     EMU_T_PK16, /* two f16 in a register */
-    EMU_T_PKB,  /* two bf16 in a register; no inline floats */
+    EMU_T_PKB,  /* two bf16 in a register */
     EMU_T_PKI,  /* two 16-bit integers in a register */
     EMU_T_MASK, /* a lane mask: one scalar register in wave32 */
     EMU_T_SGPR, /* a 32-bit scalar destination of a vector instruction */

@@ -9,7 +9,10 @@ typedef struct printer {
     char *text;
     size_t size, used;
     emu_class cls;
-    bool first; /* no operand printed yet */
+    bool first;          /* no operand printed yet */
+    bool short_literals; /* 16-bit operands show the 16 bits they see */
+    bool hex_floats;     /* float constants of 16-bit operands as their bits */
+    bool halves;         /* registers of 16-bit operands show which half */
 } printer;
 
 static void put(printer *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -58,11 +61,19 @@ static void put_scalar(printer *p, unsigned reg, unsigned dwords)
     }
 }
 
+static bool is_16_bit(const emu_operand *o)
+{
+    return o->type == EMU_T_B16 || o->type == EMU_T_F16 || o->type == EMU_T_BF16;
+}
+
 static void put_inline(printer *p, const emu_operand *o)
 {
     static const char *const floats[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
                                          "-2.0", "4.0",  "-4.0", "0.15915494"};
-    if (o->reg == 248 && o->type == EMU_T_F64) {
+    bool wide = o->type == EMU_T_F64 || o->type == EMU_T_B64 || o->type == EMU_T_I64;
+    if (o->reg >= 240 && is_16_bit(o) && p->hex_floats) {
+        put(p, "0x%x", (unsigned)o->value);
+    } else if (o->reg == 248 && wide) {
         put(p, "0.15915494309189532");
     } else if (o->reg == 248 && (o->type == EMU_T_F16 || o->type == EMU_T_PK16)) {
         put(p, "0.15915494");
@@ -95,6 +106,29 @@ static void put_literal(printer *p, uint32_t literal)
     put(p, "0x%x", literal);
 }
 
+/* The 16 bits of a literal that a vector instruction sees. */
+static void put_literal16(printer *p, const emu_operand *o)
+{
+    static const struct {
+        uint16_t bits;
+        const char *text;
+    } floats[] = {{0x3800, "0.5"}, {0xb800, "-0.5"}, {0x3c00, "1.0"}, {0xbc00, "-1.0"},
+                  {0x4000, "2.0"}, {0xc000, "-2.0"}, {0x4400, "4.0"}, {0xc400, "-4.0"}};
+    int16_t number = (int16_t)o->literal;
+    if (o->type == EMU_T_F16 && !p->hex_floats && number >= -16 && number <= 64) {
+        put(p, "%d", number);
+        return;
+    }
+    for (size_t i = 0; o->type == EMU_T_F16 && !p->hex_floats && i < sizeof(floats) / sizeof(floats[0]);
+         i++) {
+        if (floats[i].bits == (uint16_t)number) {
+            put(p, "%s", floats[i].text);
+            return;
+        }
+    }
+    put(p, "0x%x", (unsigned)(uint16_t)number);
+}
+
 static void put_special(printer *p, unsigned reg)
 {
     switch (reg) {
@@ -121,6 +155,7 @@ static void put_bare(printer *p, const emu_operand *o)
     switch (o->kind) {
     case EMU_O_VGPR:
         put_register_range(p, "v", o->reg, o->dwords);
+        if (p->halves && is_16_bit(o)) put(p, o->hi ? ".h" : ".l");
         break;
     case EMU_O_SGPR:
         put_scalar(p, o->reg, o->dwords);
@@ -132,7 +167,11 @@ static void put_bare(printer *p, const emu_operand *o)
         put_inline(p, o);
         break;
     case EMU_O_LITERAL:
-        put_literal(p, o->literal);
+        if (is_16_bit(o) && o->type != EMU_T_BF16 && p->short_literals) {
+            put_literal16(p, o);
+        } else {
+            put_literal(p, o->literal);
+        }
         break;
     default:
         put(p, "off");
@@ -263,7 +302,11 @@ static void put_packed_modifiers(printer *p, const emu_inst *inst, const emu_row
 static void put_vector(printer *p, const emu_inst *inst, const emu_row *row)
 {
     bool mix = strncmp(row->name, "v_fma_mix", 9) == 0;
+    /* The constant of fmaak and fmamk is shown whole. */
+    bool with_constant = strstr(row->name, "fmaak") || strstr(row->name, "fmamk");
     put_vector_name(p, inst, row);
+    p->halves = strcmp(row->name, "v_mov_b16") == 0;
+    bool b16 = strcmp(row->name, "v_cndmask_b16") == 0, ldexp16 = strcmp(row->name, "v_ldexp_f16") == 0;
     bool cmpx = strncmp(row->name, "v_cmpx_", 7) == 0;
     for (unsigned i = 0; i < inst->dst_count && !cmpx; i++) put_operand(p, &inst->dst[i]);
     for (unsigned i = 0; i < inst->src_count; i++) {
@@ -272,6 +315,9 @@ static void put_vector(printer *p, const emu_inst *inst, const emu_row *row)
             o.neg = inst->neg_lo >> i & 1;
             o.abs = inst->neg_hi >> i & 1;
         }
+        p->short_literals = !with_constant || i == 0;
+        p->hex_floats = b16 || (o.type == EMU_T_B16 && !ldexp16);
+        if (b16 && o.kind == EMU_O_LITERAL) o.type = EMU_T_B16;
         put_operand(p, &o);
     }
     if (inst->encoding == EMU_FMT_VOP3) put_op_sel(p, inst, row);
@@ -476,6 +522,8 @@ static void put_scalar_inst(printer *p, const emu_inst *inst, const emu_row *row
     }
     put(p, "%s", row->name);
     bool set_hwreg = strncmp(row->name, "s_setreg", 8) == 0;
+    p->short_literals = inst->encoding != EMU_FMT_SOP1;
+    p->hex_floats = strncmp(row->name, "s_cmp_", 6) == 0;
     for (unsigned i = 0; i < inst->dst_count; i++) put_operand(p, &inst->dst[i]);
     if (set_hwreg) put_hwreg(p, inst->simm16);
     for (unsigned i = 0; i < inst->src_count; i++) put_operand(p, &inst->src[i]);

@@ -184,10 +184,12 @@ static void test_never_written(void **state)
     assert_int_equal(m.fault.lane, 25);
     emu_memory_mark_written(m.memory, args.p, 128);
     core_run(&m, "load_at", 1, 32, &args, sizeof(args));
+    uint32_t *first = args.p;
     args.p = args.out; /* what a kernel has written counts as written */
     core_run(&m, "load_at", 1, 32, &args, sizeof(args));
+    core_free(&m, first);
+    core_free(&m, args.out);
     core_close(&m);
-    free(args.out);
 }
 
 static void test_scratch(void **state)
