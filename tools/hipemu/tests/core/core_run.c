@@ -68,7 +68,7 @@ emu_status core_launch(core_machine *m, const char *kernel, uint32_t groups, uin
         .options = m->options,
     };
     if (!p.kernel) fail_msg("no kernel %s", kernel);
-    return emu_launch(&p, &m->counters, NULL, &m->fault);
+    return emu_launch(&p, &m->counters, m->mnemonics, &m->fault);
 }
 
 void core_run(core_machine *m, const char *kernel, uint32_t groups, uint32_t items, const void *args,

@@ -15,6 +15,7 @@ typedef struct core_machine {
     emu_counters counters;
     emu_launch_options options; /* of the next launches */
     uint32_t dynamic_lds;
+    uint64_t *mnemonics; /* executions by mnemonic, added to; may be NULL */
 } core_machine;
 
 /* Loads KERNELS_DIR/name-arch.hsaco; the test fails when it cannot. */

@@ -21,6 +21,21 @@ static int rank(uint8_t code)
     return code & 0x80 ? -(code & 0x7f) : code & 0x7f;
 }
 
+/* Every mnemonic that the kernel contains has been executed. */
+static void check_coverage(const core_machine *m)
+{
+    emu_counters c = {0};
+    uint64_t *present = calloc(emu_mnemonic_count(), sizeof(*present));
+    assert_non_null(present);
+    emu_kernel_mix(emu_module_kernel(m->module, "swin"), &c, present);
+    for (size_t i = 0; i < emu_mnemonic_count(); i++) {
+        if (present[i] && !m->mnemonics[i])
+            fail_msg("%s is in the block but never executed", emu_mnemonic_name(i));
+    }
+    assert_true(c.by_class[EMU_COUNT_WMMA] > 0);
+    free(present);
+}
+
 static void run_level(const char *level, const swin_weights *w, const uint8_t *tokens, const uint8_t *truth)
 {
     core_machine m;
@@ -35,6 +50,8 @@ static void run_level(const char *level, const swin_weights *w, const uint8_t *t
     memcpy(bias, w->bias, sizeof(w->bias));
     swin_pack(w, gfx12, tiles);
     swin_arguments args = {x, y, tiles, bias};
+    m.mnemonics = calloc(emu_mnemonic_count(), sizeof(*m.mnemonics));
+    assert_non_null(m.mnemonics);
     core_run(&m, "swin", WINDOWS, 32, &args, sizeof(args));
     int equal = 0, worst = 0, saturated = 0, changed = 0;
     for (int i = 0; i < BYTES; i++) {
@@ -52,6 +69,8 @@ static void run_level(const char *level, const swin_weights *w, const uint8_t *t
     /* The inputs are such that the block does something and does not only saturate. */
     assert_true(saturated < BYTES / 100 && changed > BYTES / 2);
     assert_int_equal(m.counters.wmma[gfx12 ? EMU_WMMA_FP8 : EMU_WMMA_F16], 136 * WINDOWS);
+    check_coverage(&m);
+    free(m.mnemonics);
     core_free(&m, x);
     core_free(&m, y);
     core_free(&m, tiles);
