@@ -161,9 +161,9 @@ static inline float exp2_f32(float x)
     p = p * f + 2.4022650695910071e-01;
     p = p * f + 6.9314718055994531e-01;
     p = p * f + 1.0;
-    int exponent = (int)n;
-    exponent = exponent < -1000 ? -1000 : exponent; /* NaN goes through any value */
-    exponent = exponent > 1000 ? 1000 : exponent;
+    double bounded = n > -1000.0 ? n : -1000.0; /* NaN goes through any value, but not into an int */
+    bounded = bounded < 1000.0 ? bounded : 1000.0;
+    int exponent = (int)bounded;
     float r = (float)(p * power_of_two(exponent));
     r = c < -126.0f ? 0.0f : r;
     return x != x ? quiet(x) : r;
