@@ -22,7 +22,7 @@ endfunction()
 
 hipemu_test(hipemu_api_test ${tests}/api_test.c)
 add_test(NAME hipemu_api COMMAND hipemu_api_test)
-set_tests_properties(hipemu_api PROPERTIES LABELS hipemu TIMEOUT 120)
+set_tests_properties(hipemu_api PROPERTIES LABELS hipemu TIMEOUT 600)
 
 if(NOT HIPEMU_CLANG)
   message(STATUS "hipemu: no clang >= 19: conformance and launch tests are left out")
@@ -119,9 +119,9 @@ add_executable(hipemu_model_test ${tests}/model_test.c $<TARGET_OBJECTS:hipemu_c
 target_include_directories(hipemu_model_test PRIVATE ${CMOCKA_INCLUDE_DIRS})
 target_link_libraries(hipemu_model_test PRIVATE d4r_options hipemu_core ${CMOCKA_LIBRARIES})
 add_test(NAME hipemu_model COMMAND hipemu_model_test)
-set_tests_properties(hipemu_model PROPERTIES LABELS hipemu TIMEOUT 60)
+set_tests_properties(hipemu_model PROPERTIES LABELS hipemu TIMEOUT 300)
 
 if(D4R_BUILD_TOOLS)
   add_test(NAME hipemu_run COMMAND ${tests}/run_test.sh $<TARGET_FILE:hipemu-run> ${code_folder})
-  set_tests_properties(hipemu_run PROPERTIES LABELS hipemu TIMEOUT 120)
+  set_tests_properties(hipemu_run PROPERTIES LABELS hipemu TIMEOUT 600)
 endif()
