@@ -58,6 +58,7 @@ struct d4r_hip_net {
     pthread_t worker;
     bool has_worker, stop, active, waiting; /* waiting: the worker has an event to wait for */
     bool orphan;                            /* destroyed while the device was busy */
+    bool given_up;                          /* the worker looks after the active job (callback mode) */
     uint64_t job;                           /* of the active or last job */
     unsigned callbacks;                     /* of the stream, not called yet */
     ticket tickets[TICKETS];
@@ -203,25 +204,83 @@ static void stream_ended(d4r_hip_stream stream, d4r_hip_error error, void *user)
     pthread_mutex_unlock(&n->lock);
 }
 
+static void sleep_us(long microseconds)
+{
+    struct timespec duration = {.tv_nsec = microseconds * 1000};
+    nanosleep(&duration, NULL);
+}
+
+/* Whether everything that is owed to the job has come: its end, and in callback mode the call itself. */
+static bool settled(d4r_hip_net *n)
+{
+    pthread_mutex_lock(&n->lock);
+    bool owed = n->active || n->callbacks;
+    pthread_mutex_unlock(&n->lock);
+    return !owed;
+}
+
+/* A callback comes before its stream is idle; one that is still missing then may be just on its way, or never come. */
+static bool settles(d4r_hip_net *n)
+{
+    for (int waited_us = 0; !settled(n); waited_us += 500) {
+        if (waited_us >= CALLBACK_MS * 1000) return false;
+        sleep_us(500);
+    }
+    return true;
+}
+
+/* A frame was given up: ends its job once the stream is idle or lost, in case the runtime has forgotten the callback. */
+static void watch_given_up(d4r_hip_net *n, uint64_t job)
+{
+    for (;;) {
+        pthread_mutex_lock(&n->lock);
+        bool ended = n->stop || n->orphan || !n->active || n->job != job;
+        pthread_mutex_unlock(&n->lock);
+        if (ended) return;
+        d4r_hip_error error = n->hip->stream_query(n->stream);
+        if (error == D4R_HIP_ERROR_NOT_READY) {
+            sleep_us(2000);
+            continue;
+        }
+        if (settles(n)) return;
+        if (error == D4R_HIP_SUCCESS)
+            d4r_fail(&n->log, D4R_ERROR_DEVICE, "%s: the stream is idle, but its callback has not come",
+                     n->hip->path);
+        else
+            d4r_hip_fail(n->hip, error, "the network's stream");
+        finish(n, job, D4R_ERROR_DEVICE);
+        return;
+    }
+}
+
+static void wait_for_event(d4r_hip_net *n, uint64_t job)
+{
+    d4r_hip_error error = n->hip->event_synchronize(n->done_event);
+    pthread_mutex_lock(&n->lock);
+    bool orphan = n->orphan; /* the log may be gone */
+    pthread_mutex_unlock(&n->lock);
+    if (error != D4R_HIP_SUCCESS && !orphan) d4r_hip_fail(n->hip, error, "waiting for the network");
+    finish(n, job, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+}
+
 static void *worker_main(void *argument)
 {
     d4r_hip_net *n = argument;
     n->hip->set_device(n->device);
     pthread_mutex_lock(&n->lock);
     while (!n->stop) {
-        if (!n->waiting) {
+        bool waiting = n->waiting, given_up = n->given_up;
+        uint64_t job = n->job;
+        if (!waiting && !given_up) {
             pthread_cond_wait(&n->changed, &n->lock);
             continue;
         }
-        n->waiting = false;
-        uint64_t job = n->job;
+        n->waiting = n->given_up = false;
         pthread_mutex_unlock(&n->lock);
-        d4r_hip_error error = n->hip->event_synchronize(n->done_event);
-        pthread_mutex_lock(&n->lock);
-        bool orphan = n->orphan; /* the log may be gone */
-        pthread_mutex_unlock(&n->lock);
-        if (error != D4R_HIP_SUCCESS && !orphan) d4r_hip_fail(n->hip, error, "waiting for the network");
-        finish(n, job, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
+        if (waiting)
+            wait_for_event(n, job);
+        else
+            watch_given_up(n, job);
         pthread_mutex_lock(&n->lock);
     }
     pthread_mutex_unlock(&n->lock);
@@ -252,7 +311,6 @@ static d4r_status choose_graphs(d4r_hip_net *n, d4r_hip_graphs wanted)
 
 static d4r_status start_worker(d4r_hip_net *n)
 {
-    if (n->completion != D4R_HIP_COMPLETION_EVENT) return D4R_OK;
     n->has_worker = pthread_create(&n->worker, NULL, worker_main, n) == 0;
     return n->has_worker ? D4R_OK : d4r_fail(&n->log, D4R_ERROR_MEMORY, "HIP network: cannot start a thread");
 }
@@ -322,31 +380,6 @@ static void free_device_objects(d4r_hip_net *n)
     if (n->panels && n->panels != n->weights) hip->device_free(n->panels);
     if (n->weights) hip->device_free(n->weights);
     if (n->module) hip->module_unload(n->module);
-}
-
-static void sleep_us(long microseconds)
-{
-    struct timespec duration = {.tv_nsec = microseconds * 1000};
-    nanosleep(&duration, NULL);
-}
-
-/* Whether everything that is owed to the job has come: its end, and in callback mode the call itself. */
-static bool settled(d4r_hip_net *n)
-{
-    pthread_mutex_lock(&n->lock);
-    bool owed = n->active || n->callbacks;
-    pthread_mutex_unlock(&n->lock);
-    return !owed;
-}
-
-/* A callback comes before its stream is idle; one that is still missing then may be just on its way, or never come. */
-static bool settles(d4r_hip_net *n)
-{
-    for (int waited_us = 0; !settled(n); waited_us += 500) {
-        if (waited_us >= CALLBACK_MS * 1000) return false;
-        sleep_us(500);
-    }
-    return true;
 }
 
 bool d4r_hip_net_drain(d4r_hip_net *n, uint32_t timeout_ms)
@@ -624,22 +657,12 @@ d4r_status d4r_hip_net_write_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size g
 
 void d4r_hip_net_cancel(d4r_hip_net *n)
 {
-    /* The thread that waits for an event hears of a lost device by itself, and a second thread's query might wait for
-     * that wait (docs/hip.md). */
+    /* Whoever waits for an event hears of a lost device by itself. */
     if (n->completion == D4R_HIP_COMPLETION_EVENT) return;
     pthread_mutex_lock(&n->lock);
-    bool active = n->active;
-    uint64_t job = n->job;
+    n->given_up = n->active;
+    pthread_cond_broadcast(&n->changed);
     pthread_mutex_unlock(&n->lock);
-    if (!active) return;
-    d4r_hip_error error = n->hip->stream_query(n->stream);
-    if (error == D4R_HIP_ERROR_NOT_READY || settles(n)) return;
-    if (error == D4R_HIP_SUCCESS)
-        d4r_fail(&n->log, D4R_ERROR_DEVICE, "%s: the stream is idle, but its callback has not come",
-                 n->hip->path);
-    else
-        d4r_hip_fail(n->hip, error, "the network's stream");
-    finish(n, job, D4R_ERROR_DEVICE);
 }
 
 uint64_t d4r_hip_net_memory(const d4r_hip_net *n)

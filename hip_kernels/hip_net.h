@@ -59,8 +59,8 @@ d4r_status d4r_hip_net_read_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size 
 /* The opposite, before a job that starts behind it: gives a layer known inputs. */
 d4r_status d4r_hip_net_write_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size grid, const uint8_t *codes);
 
-/* A frame is being given up: when the device is lost and its runtime does not call back, ends the job with an error.
- * Any thread. Kernels that run are not stopped. */
+/* The active job's frame was given up. Kernels that run are not stopped; but when the stream becomes idle, or the device
+ * is lost, and the runtime does not call back, the job ends with an error. Any thread; makes no HIP call. */
 void d4r_hip_net_cancel(d4r_hip_net *net);
 
 uint64_t d4r_hip_net_memory(const d4r_hip_net *net);         /* any thread */

@@ -146,7 +146,7 @@ static void fail_each_call(const hip_variant *variant, unsigned first, unsigned 
     printf("%s: %u calls failed (%u different ones): %u refused, %u frames failed, %u unharmed\n",
            hip_variant_name(variant), t.runs, t.name_count, t.refused, t.failed_frames, t.unharmed);
     for (unsigned i = 0; i < t.name_count; i++) printf("    %s\n", t.names[i]);
-    assert_true(t.refused > 0 && t.failed_frames > 0 && t.unharmed > 0);
+    if (step == 1) assert_true(t.refused > 0 && t.failed_frames > 0 && t.unharmed > 0);
 }
 
 static void every_call_fails_once(void **state)
