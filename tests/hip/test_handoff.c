@@ -248,15 +248,16 @@ static void watchdog_is_needed(void **state)
             hip_rig h;
             env_reset("gfx1201");
             env_set("HANG", "13");
-            env_set("HANG_MS", "%d", with ? 1000 : 2500);
+            env_set("HANG_MS", "%d", (with ? 1000 : 2500) * SLOWNESS);
             env_apply();
-            assert_int_equal(hip_rig_open(&h, &device, model, &variant, with ? 400 : 600000), D4R_OK);
+            assert_int_equal(hip_rig_open(&h, &device, model, &variant, with ? 400 * SLOWNESS : 600000),
+                             D4R_OK);
             assert_int_equal(rig_run(&h.r, 0), D4R_OK);
             uint64_t begin = test_now_ms();
             d4r_frame frame = rig_frame(&h.r, 1);
-            assert_int_equal(rig_wait(&h.r, 1500), with);
+            assert_int_equal(rig_wait(&h.r, 1500 * SLOWNESS), with);
             if (with) {
-                assert_true(test_now_ms() - begin >= 400);
+                assert_true(test_now_ms() - begin >= 400 * SLOWNESS);
                 assert_int_equal(d4r_frame_status(&frame), D4R_ERROR_TIMEOUT);
             } else {
                 assert_int_equal(d4r_frame_status(&frame), D4R_PENDING);
