@@ -28,7 +28,8 @@ typedef struct life {
     d4r_status frames[FRAMES];
     uint8_t *picture; /* after the last frame */
     size_t bytes;
-    uint64_t milliseconds, calls;
+    uint64_t milliseconds, calls_first,
+        calls_frames; /* HIP calls up to the first frame's end, up to the last's */
 } life;
 
 static life live(const hip_variant *variant)
@@ -39,12 +40,15 @@ static life live(const hip_variant *variant)
     hip_rig_error();
     l.created = hip_rig_open(&h, &device, model, variant, 5000);
     if (l.created == D4R_OK) {
-        for (uint32_t n = 0; n < FRAMES; n++) l.frames[n] = rig_run(&h.r, n);
+        for (uint32_t n = 0; n < FRAMES; n++) {
+            l.frames[n] = rig_run(&h.r, n);
+            if (n == 0) l.calls_first = env_calls();
+        }
+        l.calls_frames = env_calls();
         l.picture = rig_read(&h.r, &l.bytes);
         hip_rig_close(&h);
     }
     l.milliseconds = test_now_ms() - begin;
-    l.calls = env_calls();
     return l;
 }
 
@@ -124,6 +128,8 @@ static void fail_each_call(const hip_variant *variant, unsigned first, unsigned 
     unsigned fds = env_fds();
     snprintf(trace, sizeof trace, "%s/trace", folder);
     for (unsigned n = first;; n += step) {
+        /* Later frames make the first one's calls again. */
+        if (n > good.calls_first && n <= good.calls_frames && !env_long()) continue;
         env_reset("gfx1201");
         unlink(trace);
         env_set("FAIL", "%u", n);
