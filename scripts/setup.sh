@@ -28,6 +28,8 @@ test_packages=(
     libelf-dev=0.188
     libamdhip64-5=5.2.3             # a HIP runtime that finds no device: error paths
     g++=4:12.2.0                    # the public headers compile as C++ too
+    libglfw3-dev=3.3.8              # window of the interactive example
+    xvfb=2:21.1.7                   # a display for it on machines without one
     python3 python3-numpy=1:1.24.2  # second opinion on the network and the metrics
     xz-utils
 )
