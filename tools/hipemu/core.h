@@ -213,7 +213,9 @@ typedef struct emu_counters {
     uint64_t valu_ops;               /* vector operations, both halves of a VOPD counted */
     uint64_t bytes_read[EMU_SPACES]; /* bytes of active lanes */
     uint64_t bytes_written[EMU_SPACES];
-    uint64_t cache_lines;         /* distinct 128-byte lines touched, summed over global instructions */
+    /* Distinct 128-byte lines and 64-byte pieces of them that an instruction touches, summed over global instructions:
+     * lanes that want the same bytes ask the caches once. */
+    uint64_t cache_lines, cache_pieces;
     uint64_t lds_accesses;        /* LDS cycles without conflicts: 32 banks of 4 bytes, 32 lanes a pass */
     uint64_t lds_conflict_cycles; /* extra cycles by bank conflicts */
 } emu_counters;

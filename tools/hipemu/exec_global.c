@@ -29,39 +29,46 @@ static void lane_addresses(emu_wave *w, const emu_op *op, uint64_t out[EMU_LANES
     }
 }
 
-/* Distinct 128-byte lines. */
-static unsigned count_any(uint32_t mask, const uint64_t *address, uint32_t bytes)
+/* Distinct pieces of 1 << shift bytes. */
+static unsigned count_any(uint32_t mask, const uint64_t *address, uint32_t bytes, unsigned shift)
 {
     uint64_t seen[EMU_LANES * 2];
     unsigned count = 0;
     for (; mask; mask &= mask - 1) {
         unsigned lane = (unsigned)__builtin_ctz(mask);
-        for (uint64_t line = address[lane] >> 7; line <= (address[lane] + bytes - 1) >> 7; line++) {
+        for (uint64_t piece = address[lane] >> shift; piece <= (address[lane] + bytes - 1) >> shift;
+             piece++) {
             unsigned k = count;
-            while (k > 0 && seen[k - 1] != line) k--;
-            if (!k) seen[count++] = line;
+            while (k > 0 && seen[k - 1] != piece) k--;
+            if (!k) seen[count++] = piece;
         }
     }
     return count;
 }
 
 /* Mostly addresses rise from lane to lane: then counting steps is enough. */
-static void count_lines(emu_wave *w, uint32_t mask, const uint64_t *address, uint32_t bytes)
+static unsigned count_pieces(uint32_t mask, const uint64_t *address, uint32_t bytes, unsigned shift)
 {
-    uint64_t last = (address[__builtin_ctz(mask)] >> 7) - 1;
+    uint64_t last = (address[__builtin_ctz(mask)] >> shift) - 1;
     unsigned count = 0;
     for (uint32_t m = mask; m; m &= m - 1) {
         unsigned lane = (unsigned)__builtin_ctz(m);
-        uint64_t first = address[lane] >> 7, end = (address[lane] + bytes - 1) >> 7;
-        if (first < last) {
-            count = count_any(mask, address, bytes);
-            break;
-        }
+        uint64_t first = address[lane] >> shift, end = (address[lane] + bytes - 1) >> shift;
+        if (first < last) return count_any(mask, address, bytes, shift);
         count += (unsigned)(end - last);
         if (first > last + 1) count -= (unsigned)(first - last - 1);
         last = end;
     }
-    w->worker->counters.cache_lines += count;
+    return count;
+}
+
+/* What an instruction asks the caches for: lanes that want the same bytes ask once. */
+static void count_traffic(emu_wave *w, uint32_t mask, const uint64_t *address, uint32_t bytes)
+{
+    emu_counters *c = &w->worker->counters;
+    if (mask == 0xffffffff && memcmp(address, address + 16, 16 * sizeof(*address)) == 0) mask = 0xffff;
+    c->cache_lines += count_pieces(mask, address, bytes, 7);
+    c->cache_pieces += count_pieces(mask, address, bytes, 6);
 }
 
 static bool check_written(emu_wave *w, const emu_op *op, emu_access *access, uint32_t bytes,
@@ -189,7 +196,7 @@ bool EX(resolve)(emu_wave *w, const emu_op *op, uint32_t bytes, uint32_t alignme
     uint32_t total = bytes * (uint32_t)__builtin_popcount(access->mask);
     if (load) c->bytes_read[space] += total;
     if (store) c->bytes_written[space] += total;
-    if (!scratch) count_lines(w, access->mask, address, bytes);
+    if (!scratch) count_traffic(w, access->mask, address, bytes);
     if (UNLIKELY(access->any_shadow)) {
         if (load && w->group->run->check_uninitialised && !check_written(w, op, access, bytes, address))
             return false;

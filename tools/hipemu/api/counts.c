@@ -143,9 +143,9 @@ static void put_entry(FILE *file, const hipemu_kernel_counts *entry)
     fprintf(file, "      \"instructions\": %" PRIu64 ", \"valu_ops\": %" PRIu64 ",\n", c->instructions,
             c->valu_ops);
     fprintf(file,
-            "      \"cache_lines\": %" PRIu64 ", \"lds_accesses\": %" PRIu64
+            "      \"cache_lines\": %" PRIu64 ", \"cache_pieces\": %" PRIu64 ", \"lds_accesses\": %" PRIu64
             ", \"lds_conflict_cycles\": %" PRIu64 ", \"memory_bytes\": %" PRIu64 ",\n",
-            c->cache_lines, c->lds_accesses, c->lds_conflict_cycles, entry->memory_bytes);
+            c->cache_lines, c->cache_pieces, c->lds_accesses, c->lds_conflict_cycles, entry->memory_bytes);
     put_map(file, "classes", c->by_class, EMU_COUNT_CLASSES, class_key);
     put_map(file, "wmma", c->wmma, EMU_WMMA_KINDS, wmma_key);
     put_map(file, "bytes_read", c->bytes_read, EMU_SPACES, space_key);

@@ -14,7 +14,9 @@
  *  - launch: about 5 microseconds a kernel.
  *  - LDS: one 32-lane pass of 4 bytes a lane (128 bytes) a clock and compute unit (AMD, RDNA white paper,
  * 2019: 128 bytes a clock for each half of the workgroup processor's LDS); conflicts are counted as passes.
- *  - L2: 64 bytes a clock and slice (AMD, RDNA white paper). 24 slices on the RX 7900 XTX (6 MiB of 256 KiB).
+ *  - L2: 64 bytes a clock and slice, lines of 128 bytes (AMD, RDNA white paper); L1 asks it for whole lines or for parts
+ * (counter "GL2 Read 128B Requests" beside "GL2 Read Requests", ROCm Compute Profiler's documentation of RDNA 3.5).
+ * So a request costs its 64-byte pieces. 24 slices on the RX 7900 XTX (6 MiB of 256 KiB).
  * RX 9070 XT: 16 slices of 512 KiB is an assumption, and so is the unchanged width of a slice: the weakest
  * figure here. */
 static const hipemu_card cards[] = {
@@ -67,9 +69,9 @@ const char *hipemu_bound_name(hipemu_bound bound)
     return bound < HIPEMU_BOUND_COUNT ? names[bound] : "?";
 }
 
-/* Issue slots are serial; the other resources work beside them, so that the largest part is the time. L2 is
- * charged with every byte that global loads and stores of active lanes move, as if nothing ever hit a nearer
- * cache. */
+/* Issue slots are serial; the other resources work beside them, so that the largest part is the time. L2 is charged with
+ * every 64-byte piece that a global instruction touches, as if nothing ever hit a nearer cache, and with the bytes of
+ * scratch accesses, which no two lanes share. */
 hipemu_estimate hipemu_model_estimate(const hipemu_card *card, const emu_counters *counters,
                                       double memory_bytes)
 {
@@ -78,10 +80,8 @@ hipemu_estimate hipemu_model_estimate(const hipemu_card *card, const emu_counter
     for (int kind = 0; kind < EMU_WMMA_KINDS; kind++)
         if (kind != EMU_WMMA_FP8) others += (double)counters->wmma[kind];
     double extra = others * card->wmma_extra + fp8 * card->wmma_fp8_extra;
-    double bytes = 0;
-    const emu_space spaces[] = {EMU_SPACE_GLOBAL, EMU_SPACE_SCRATCH};
-    for (int i = 0; i < 2; i++)
-        bytes += (double)counters->bytes_read[spaces[i]] + (double)counters->bytes_written[spaces[i]];
+    double bytes = 64.0 * (double)counters->cache_pieces + (double)counters->bytes_read[EMU_SPACE_SCRATCH] +
+                   (double)counters->bytes_written[EMU_SPACE_SCRATCH];
     e.launch = (double)counters->launches * card->launch_seconds;
     e.wmma = (extra + others + fp8) / card->wave_rate;
     e.part[HIPEMU_BOUND_ISSUE] = ((double)counters->instructions + extra) / card->wave_rate;

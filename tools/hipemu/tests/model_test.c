@@ -58,8 +58,11 @@ static void test_other_bounds(void **state)
     hipemu_estimate e = hipemu_model_estimate(xt, &c, 0);
     assert_int_equal(e.bound, HIPEMU_BOUND_LDS);
     near(e.part[HIPEMU_BOUND_LDS], 38016000 / (64 * 2.97e9), 1e-9);
-    c = (emu_counters){
-        .launches = 1, .bytes_read[EMU_SPACE_GLOBAL] = 2000000000, .bytes_written[EMU_SPACE_GLOBAL] = 1};
+    /* What lanes ask for twice costs nothing: pieces count, not bytes. */
+    c = (emu_counters){.launches = 1,
+                       .bytes_read[EMU_SPACE_GLOBAL] = 8000000000,
+                       .cache_pieces = 31250000,
+                       .bytes_written[EMU_SPACE_SCRATCH] = 1};
     e = hipemu_model_estimate(xt, &c, 1e6);
     assert_int_equal(e.bound, HIPEMU_BOUND_L2);
     near(e.part[HIPEMU_BOUND_L2], 2000000001 / xt->l2_rate, 1e-9);
