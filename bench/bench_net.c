@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include "bench/fma_peak.h"
+#include "bench/machine.h"
 #include "hip_kernels/cpu_net.h"
 #include "tests/network/network_tensors.h"
 
@@ -226,31 +227,13 @@ static void print_result(const result *r, uint32_t threads, double peak)
     }
 }
 
-static void cpu_model(char *name, size_t size)
-{
-    char line[256];
-    snprintf(name, size, "unknown");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    if (!file) return;
-    while (fgets(line, sizeof(line), file)) {
-        char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
-        colon[strcspn(colon, "\n")] = 0;
-        for (char *c = colon; *c; c++)
-            if (*c == '"' || *c == '\\') *c = ' ';
-        snprintf(name, size, "%s", colon + 2);
-        break;
-    }
-    fclose(file);
-}
-
 static bool write_json(const options *o, const d4r_cpu_net *net, const result *results, double peak)
 {
     char temporary[4096], cpu[256], date[32];
     struct utsname system;
     double load;
     time_t t = time(NULL);
-    cpu_model(cpu, sizeof(cpu));
+    bench_cpu_model(cpu, sizeof(cpu));
     strftime(date, sizeof(date), "%Y-%m-%d", gmtime(&t));
     uname(&system);
     snprintf(temporary, sizeof(temporary), "%s.tmp", o->json);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define CHAINS 12 /* enough for two units of latency 4 or 5, and within 16 registers with the two constants \
+#define CHAINS \
+    12 /* enough for two units of latency 4 or 5, and within 16 registers with the two constants \
                    */
 #define SLICE 200000
 
@@ -28,8 +29,8 @@ typedef float vector4 __attribute__((vector_size(16)));
                a11 = y;                                                                                 \
         for (int n = 0; n < SLICE; n++) {                                                               \
             STEP(a0)                                                                                    \
-            STEP(a1) STEP(a2) STEP(a3) STEP(a4) STEP(a5) STEP(a6) STEP(a7) STEP(a8) STEP(a9) STEP(a10)  \
-                STEP(a11)                                                                               \
+            STEP(a1)                                                                                    \
+            STEP(a2) STEP(a3) STEP(a4) STEP(a5) STEP(a6) STEP(a7) STEP(a8) STEP(a9) STEP(a10) STEP(a11) \
         }                                                                                               \
         return (double)SLICE * CHAINS * (lanes);                                                        \
     }
