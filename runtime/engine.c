@@ -26,12 +26,12 @@ static d4r_status check_params(const d4r_engine_params *params, d4r_size *max_re
     if (params->model->info.preset != D4R_PRESET_M)
         return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.model is of preset %d; this engine runs preset M",
                         (int)params->model->info.preset);
-    if (params->output_format != VK_FORMAT_R16G16B16A16_SFLOAT &&
-        params->output_format != VK_FORMAT_A2B10G10R10_UNORM_PACK32)
-        return d4r_fail(log, D4R_ERROR_ARGUMENT,
-                        "params.output_format is %d; VK_FORMAT_R16G16B16A16_SFLOAT or "
-                        "VK_FORMAT_A2B10G10R10_UNORM_PACK32 is needed",
-                        (int)params->output_format);
+    if (d4r_m_output_storage(params->output_format) == VK_FORMAT_UNDEFINED)
+        return d4r_fail(
+            log, D4R_ERROR_ARGUMENT,
+            "params.output_format is VkFormat %d; RGBA16F, R11G11B10F, or a 10- or 8-bit UNORM or "
+            "sRGB format is needed",
+            (int)params->output_format);
     status = d4r_check_sizes("params", params->output, max_render, log);
     return status == D4R_OK ? d4r_check_conventions("params", &params->conventions, log) : status;
 }

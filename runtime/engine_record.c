@@ -81,9 +81,7 @@ static void clear_head(d4r_engine *engine, VkCommandBuffer commands)
 
 static bool needs_reset(const d4r_engine *engine, const d4r_frame_settings *settings, uint64_t failures)
 {
-    return settings->reset || !engine->any_frame || failures != engine->seen_failures ||
-           settings->render.width != engine->last_render.width ||
-           settings->render.height != engine->last_render.height;
+    return settings->reset || !engine->any_frame || failures != engine->seen_failures;
 }
 
 static void commit_front(d4r_engine *engine, const d4r_frame_settings *settings, uint64_t id,
@@ -118,6 +116,7 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
     record = (d4r_m_frame){.images = images,
                            .settings = *settings,
                            .previous_jitter = engine->last_jitter,
+                           .previous_render = engine->last_render,
                            .reset = needs_reset(engine, settings, failures),
                            .index = engine->index};
     if (record.reset) record.previous_jitter = settings->jitter;

@@ -26,7 +26,8 @@ void store_recurrent(ivec2 pixel, vec4 candidate, vec4 gate)
     vec2 q = previous_position(vec2(pixel) + 0.5 + p.jitter, texelFetch(mv_a, pixel, 0).rg);
     vec4 before = vec4(0.0);
     if (p.reset == 0u && on_screen(q)) {
-        before = fetch_linear(recurrent_previous, previous_render_position(q), p.render, p.inverse_render_extent);
+        before = fetch_linear(recurrent_previous, previous_render_position(q), p.previous_render,
+                              p.inverse_render_extent);
     }
     vec4 g = sigmoid(gate);
     vec4 now = vec4(safe_tanh(candidate.x), safe_tanh(candidate.y), safe_tanh(candidate.z),

@@ -17,10 +17,11 @@ vec3 history_feature(vec2 q, vec3 fallback)
 float motion_change(vec2 position, vec2 motion)
 {
     if (p.reset != 0u) return 0.0;
-    precise vec2 moved = motion * p.to_render;
-    precise vec2 there = position + p.jitter_change;
+    precise vec2 moved = motion * p.previous_to_render;
+    precise vec2 there = position * p.render_change;
+    there += p.jitter_change;
     there += moved;
-    vec2 before = fetch_linear(mv_a_previous, there, p.render, p.inverse_render_extent).rg;
+    vec2 before = fetch_linear(mv_a_previous, there, p.previous_render, p.inverse_render_extent).rg;
     vec2 difference = (motion - before) * p.to_render;
     return 0.22357 * log(1.0 + p.change_scale * length(difference));
 }
@@ -38,7 +39,7 @@ void pixel_features(ivec2 pixel, vec2 a, vec2 b, vec2 c, out vec4 f[5])
     vec3 hu = history_feature(previous_position(position, c), color);
     vec4 recurrent = vec4(0.0);
     if (p.reset == 0u && on_screen(qa)) {
-        recurrent = fetch_linear(recurrent_previous, previous_render_position(qa), p.render,
+        recurrent = fetch_linear(recurrent_previous, previous_render_position(qa), p.previous_render,
                                  p.inverse_render_extent);
     }
     f[0] = vec4(color, ha.r);

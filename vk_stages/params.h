@@ -19,24 +19,27 @@ typedef struct d4r_gpu_ivec2 {
 #endif
 
 struct d4r_m_params {
-    d4r_gpu_ivec2 render;         /* render rectangle */
-    d4r_gpu_ivec2 output_size;    /* output rectangle */
-    d4r_gpu_ivec2 reconstruction; /* ceil(1.5 * output) */
-    d4r_gpu_ivec2 half_size;      /* ceil(reconstruction / 2) */
-    d4r_gpu_ivec2 grid;           /* tokens */
-    d4r_gpu_ivec2 partial_grid;   /* work groups of the exposure sum */
+    d4r_gpu_ivec2 render;          /* render rectangle */
+    d4r_gpu_ivec2 previous_render; /* the previous frame's */
+    d4r_gpu_ivec2 output_size;     /* output rectangle */
+    d4r_gpu_ivec2 reconstruction;  /* ceil(1.5 * output) */
+    d4r_gpu_ivec2 half_size;       /* ceil(reconstruction / 2) */
+    d4r_gpu_ivec2 grid;            /* tokens */
+    d4r_gpu_ivec2 partial_grid;    /* work groups of the exposure sum */
     d4r_gpu_ivec2 color_origin;
     d4r_gpu_ivec2 depth_origin;
     d4r_gpu_ivec2 motion_origin;
     d4r_gpu_ivec2 exposure_origin;
     d4r_gpu_ivec2 output_origin;
-    d4r_gpu_vec2 jitter; /* render pixels: sample of pixel x at x + 0.5 + jitter */
-    d4r_gpu_vec2 previous_jitter;
-    d4r_gpu_vec2 jitter_change;     /* jitter - previous_jitter */
-    d4r_gpu_vec2 to_render;         /* render pixels per reconstruction pixel: render / (1.5 * output) */
-    d4r_gpu_vec2 to_reconstruction; /* its inverse */
-    d4r_gpu_vec2 motion_factor;     /* stored vector -> reconstruction pixels, previous = current + motion */
-    d4r_gpu_vec2 motion_offset;     /* added after the factor: jitter contained in the vectors */
+    d4r_gpu_vec2 jitter;             /* render pixels: sample of pixel x at x + 0.5 + jitter */
+    d4r_gpu_vec2 previous_jitter;    /* in the previous frame's render pixels */
+    d4r_gpu_vec2 jitter_change;      /* jitter in the previous frame's render pixels, minus previous_jitter */
+    d4r_gpu_vec2 to_render;          /* render pixels per reconstruction pixel: render / (1.5 * output) */
+    d4r_gpu_vec2 to_reconstruction;  /* its inverse */
+    d4r_gpu_vec2 previous_to_render; /* to_render of the previous frame */
+    d4r_gpu_vec2 render_change; /* previous_to_render / to_render: 1 unless the render size has changed */
+    d4r_gpu_vec2 motion_factor; /* stored vector -> reconstruction pixels, previous = current + motion */
+    d4r_gpu_vec2 motion_offset; /* added after the factor: jitter contained in the vectors */
     d4r_gpu_vec2 inverse_render_extent; /* 1 / size of the render-sized images, which may exceed `render` */
     d4r_gpu_vec2 inverse_reconstruction;
     d4r_gpu_vec2 inverse_half;
@@ -93,6 +96,10 @@ struct d4r_m_params {
 #define D4R_SPEC_EXACT_FILTER 0
 #define D4R_SPEC_LDR 1
 #define D4R_SPEC_TILE 2
+#define D4R_SPEC_OUTPUT 3 /* D4R_OUTPUT_* */
+
+#define D4R_OUTPUT_SWAP 1u        /* blue in red's place */
+#define D4R_OUTPUT_ENCODE_SRGB 2u /* linear values are stored sRGB-encoded */
 
 /* Work groups. */
 #define D4R_EXPOSURE_BLOCK 32 /* render pixels a side of a work group of the exposure sum */

@@ -16,7 +16,7 @@ bool on_screen(vec2 q)
 // Where q lies in the previous frame's jittered render image.
 vec2 previous_render_position(vec2 q)
 {
-    precise vec2 r = q * p.to_render;
+    precise vec2 r = q * p.previous_to_render;
     r -= p.previous_jitter;
     return r;
 }

@@ -40,19 +40,20 @@ static d4r_status check_limits(const d4r_m_stages *stages)
 static d4r_status create(d4r_m_stages *stages)
 {
     d4r_status status = check_limits(stages);
+    if (status == D4R_OK) status = d4r_m_programs_get(stages, stages->desc.share);
+    stages->desc.share = NULL;
     if (status == D4R_OK) status = d4r_m_stages_create_memory(stages);
     if (status == D4R_OK) status = d4r_m_stages_create_descriptors(stages);
-    if (status == D4R_OK) status = d4r_m_stages_create_pipelines(stages);
     return status;
 }
 
 d4r_status d4r_m_stages_create(const d4r_m_stages_desc *desc, d4r_m_stages **out)
 {
     *out = NULL;
-    if (desc->output_format != VK_FORMAT_R16G16B16A16_SFLOAT &&
-        desc->output_format != VK_FORMAT_A2B10G10R10_UNORM_PACK32)
+    if (d4r_m_output_storage(desc->output_format) == VK_FORMAT_UNDEFINED)
         return d4r_fail(&desc->vk->log, D4R_ERROR_ARGUMENT,
-                        "output_format: RGBA16F and RGB10A2 are supported, not VkFormat %d",
+                        "output_format: RGBA16F, R11G11B10F, 10- and 8-bit UNORM and sRGB are supported, not "
+                        "VkFormat %d",
                         (int)desc->output_format);
     d4r_m_stages *stages = calloc(1, sizeof *stages);
     if (!stages) return d4r_fail(&desc->vk->log, D4R_ERROR_MEMORY, "stages: out of memory");
@@ -72,8 +73,8 @@ d4r_status d4r_m_stages_create(const d4r_m_stages_desc *desc, d4r_m_stages **out
 void d4r_m_stages_destroy(d4r_m_stages **stages)
 {
     if (!*stages) return;
-    d4r_m_stages_destroy_pipelines(*stages);
     d4r_m_stages_destroy_descriptors(*stages);
+    d4r_m_programs_release(&(*stages)->programs);
     d4r_m_stages_destroy_memory(*stages);
     free(*stages);
     *stages = NULL;

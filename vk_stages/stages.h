@@ -15,12 +15,17 @@ typedef struct d4r_m_stages_desc {
     const d4r_vk *vk; /* must outlive the stages */
     d4r_size output, max_render;
     d4r_conventions conventions;
-    VkFormat output_format; /* R16G16B16A16_SFLOAT or A2B10G10R10_UNORM_PACK32 */
+    VkFormat output_format; /* d4r_m_output_storage says in which format its view is */
     bool exact_filter;
-    const uint8_t *weights;   /* weights.bin (D4R_M_STAGE_BYTES); copied */
-    VkBuffer tokens, head;    /* storage buffers for the grid of max_render */
-    VkDeviceSize token_bytes; /* size of each */
+    const uint8_t *weights;           /* weights.bin (D4R_M_STAGE_BYTES); copied */
+    VkBuffer tokens, head;            /* storage buffers for the grid of max_render */
+    VkDeviceSize token_bytes;         /* size of each */
+    const struct d4r_m_stages *share; /* pipelines are taken from these where they fit; may be NULL */
 } d4r_m_stages_desc;
+
+/* The format of the storage image through which an output format is written, bit for bit: itself, or one of the same
+ * texel size (BGRA and sRGB). VK_FORMAT_UNDEFINED: no such output. */
+VkFormat d4r_m_output_storage(VkFormat output_format);
 
 /* Creates pipelines, images, samplers, descriptors. Weights travel to the device with the first recorded
  * front, so no queue is needed here. */
@@ -32,7 +37,8 @@ typedef struct d4r_m_frame {
     const d4r_frame_images *images;
     d4r_frame_settings settings;
     d4r_vec2 previous_jitter; /* equal to settings.jitter on the first frame and after a reset */
-    bool reset;               /* settings.reset, first frame, render size change, or after a failed frame */
+    d4r_size previous_render; /* of the frame before; 0, 0 or a reset: settings.render */
+    bool reset;               /* settings.reset, first frame, or after a failed frame */
     uint64_t index;           /* counts recorded frames: parity selects histories, & 7 the dither */
 } d4r_m_frame;
 
@@ -45,7 +51,15 @@ d4r_status d4r_m_stages_record_front(d4r_m_stages *stages, VkCommandBuffer comma
 d4r_status d4r_m_stages_record_back(d4r_m_stages *stages, VkCommandBuffer commands);
 
 void d4r_m_stages_set_marker(d4r_m_stages *stages, d4r_stage_marker_fn marker, void *user);
+/* No pending command buffer may use the view. */
 void d4r_m_stages_forget_view(d4r_m_stages *stages, VkImageView view);
+/* Before the first frame: makes `limit` descriptor sets for inputs and as many for outputs, and no more later. A set is
+ * used again for other views once its frames have completed. Recording fails with D4R_ERROR_STATE when all are in use. */
+d4r_status d4r_m_stages_limit_views(d4r_m_stages *stages, uint32_t limit);
+/* Frames with an index below have completed on the device. */
+void d4r_m_stages_set_completed(d4r_m_stages *stages, uint64_t index);
+/* Descriptor sets in use for the caller's views; *full: every input or every output set is. */
+uint32_t d4r_m_stages_view_sets(const d4r_m_stages *stages, bool *full);
 uint64_t d4r_m_stages_device_bytes(const d4r_m_stages *stages);
 uint64_t d4r_m_stages_weight_bytes(const d4r_m_stages *stages);
 

@@ -19,10 +19,9 @@ static VkDescriptorType own_type(int binding)
     return is_sampled(binding) ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
 }
 
-static d4r_status create_set_layout(d4r_m_stages *stages, const VkDescriptorSetLayoutBinding *bindings,
+static d4r_status create_set_layout(const d4r_vk *vk, const VkDescriptorSetLayoutBinding *bindings,
                                     uint32_t count, VkDescriptorSetLayout *layout)
 {
-    const d4r_vk *vk = stages->desc.vk;
     const VkDescriptorSetLayoutCreateInfo info = {.sType =
                                                       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                                   .bindingCount = count,
@@ -31,25 +30,36 @@ static d4r_status create_set_layout(d4r_m_stages *stages, const VkDescriptorSetL
     return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, "descriptor set layout");
 }
 
-static d4r_status create_layouts(d4r_m_stages *stages)
+static d4r_status create_layouts(d4r_m_programs *programs)
 {
     VkDescriptorSetLayoutBinding own[D4R_BIND_COUNT], inputs[D4R_INPUT_COUNT];
     for (uint32_t i = 0; i < D4R_BIND_COUNT; i++)
         own[i] = (VkDescriptorSetLayoutBinding){i, own_type((int)i), 1, VK_SHADER_STAGE_COMPUTE_BIT,
-                                                is_sampled((int)i) ? &stages->sampler : NULL};
+                                                is_sampled((int)i) ? &programs->sampler : NULL};
     for (uint32_t i = 0; i < D4R_INPUT_COUNT; i++)
         inputs[i] = (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, 1,
                                                    VK_SHADER_STAGE_COMPUTE_BIT, NULL};
     const VkDescriptorSetLayoutBinding output = {0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1,
                                                  VK_SHADER_STAGE_COMPUTE_BIT, NULL};
-    stages->inputs.type = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
-    stages->inputs.view_count = D4R_INPUT_COUNT;
-    stages->outputs.type = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
-    stages->outputs.view_count = 1;
-    d4r_status status = create_set_layout(stages, own, D4R_BIND_COUNT, &stages->own_layout);
-    if (status == D4R_OK) status = create_set_layout(stages, inputs, D4R_INPUT_COUNT, &stages->inputs.layout);
-    if (status == D4R_OK) status = create_set_layout(stages, &output, 1, &stages->outputs.layout);
+    const d4r_vk *vk = programs->vk;
+    d4r_status status = create_set_layout(vk, own, D4R_BIND_COUNT, &programs->own_layout);
+    if (status == D4R_OK) status = create_set_layout(vk, inputs, D4R_INPUT_COUNT, &programs->input_layout);
+    if (status == D4R_OK) status = create_set_layout(vk, &output, 1, &programs->output_layout);
     return status;
+}
+
+d4r_status d4r_m_programs_create_layouts(d4r_m_programs *programs)
+{
+    const d4r_vk *vk = programs->vk;
+    const VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                         .magFilter = VK_FILTER_LINEAR,
+                                         .minFilter = VK_FILTER_LINEAR,
+                                         .mipmapMode = VK_SAMPLER_MIPMAP_MODE_NEAREST,
+                                         .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                         .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                         .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
+    VkResult result = vk->fn.vkCreateSampler(vk->device, &sampler, vk->allocator, &programs->sampler);
+    return result == VK_SUCCESS ? create_layouts(programs) : d4r_vk_fail(vk, result, "sampler");
 }
 
 /* The image behind a binding for frames of a parity. */
@@ -153,7 +163,7 @@ static d4r_status create_own_sets(d4r_m_stages *stages)
                                              .pPoolSizes = sizes};
     VkResult result = vk->fn.vkCreateDescriptorPool(vk->device, &pool, vk->allocator, &stages->own_pool);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor pool");
-    const VkDescriptorSetLayout layouts[] = {stages->own_layout, stages->own_layout};
+    const VkDescriptorSetLayout layouts[] = {stages->programs->own_layout, stages->programs->own_layout};
     const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                               .descriptorPool = stages->own_pool,
                                               .descriptorSetCount = 2,
@@ -167,23 +177,18 @@ static d4r_status create_own_sets(d4r_m_stages *stages)
 
 d4r_status d4r_m_stages_create_descriptors(d4r_m_stages *stages)
 {
-    const d4r_vk *vk = stages->desc.vk;
-    const VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
-                                         .magFilter = VK_FILTER_LINEAR,
-                                         .minFilter = VK_FILTER_LINEAR,
-                                         .mipmapMode = VK_SAMPLER_MIPMAP_MODE_NEAREST,
-                                         .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
-                                         .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
-                                         .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
-    VkResult result = vk->fn.vkCreateSampler(vk->device, &sampler, vk->allocator, &stages->sampler);
-    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "sampler");
-    d4r_status status = create_layouts(stages);
-    return status == D4R_OK ? create_own_sets(stages) : status;
+    stages->inputs.type = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+    stages->inputs.view_count = D4R_INPUT_COUNT;
+    stages->inputs.layout = stages->programs->input_layout;
+    stages->outputs.type = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    stages->outputs.view_count = 1;
+    stages->outputs.layout = stages->programs->output_layout;
+    return create_own_sets(stages);
 }
 
 /* ---- the caller's views */
 
-static d4r_status grow_pools(d4r_m_stages *stages, d4r_m_view_cache *cache)
+static d4r_status grow_pools(d4r_m_stages *stages, d4r_m_view_cache *cache, uint32_t set_count)
 {
     const d4r_vk *vk = stages->desc.vk;
     VkDescriptorPool *pools = realloc(cache->pools, (cache->pool_count + 1) * sizeof *pools);
@@ -191,10 +196,10 @@ static d4r_status grow_pools(d4r_m_stages *stages, d4r_m_view_cache *cache)
     uint32_t *used = realloc(cache->pool_used, (cache->pool_count + 1) * sizeof *used);
     if (used) cache->pool_used = used;
     if (!pools || !used) return d4r_fail(&vk->log, D4R_ERROR_MEMORY, "descriptor pools: out of memory");
-    const VkDescriptorPoolSize size = {cache->type, SETS_A_POOL * cache->view_count};
+    const VkDescriptorPoolSize size = {cache->type, set_count * cache->view_count};
     const VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                              .flags = VK_DESCRIPTOR_POOL_CREATE_FREE_DESCRIPTOR_SET_BIT,
-                                             .maxSets = SETS_A_POOL,
+                                             .maxSets = set_count,
                                              .poolSizeCount = 1,
                                              .pPoolSizes = &size};
     VkResult result =
@@ -210,7 +215,7 @@ static d4r_status allocate_set(d4r_m_stages *stages, d4r_m_view_cache *cache, d4
     uint32_t pool = 0;
     while (pool < cache->pool_count && cache->pool_used[pool] == SETS_A_POOL) pool++;
     if (pool == cache->pool_count) {
-        d4r_status status = grow_pools(stages, cache);
+        d4r_status status = grow_pools(stages, cache, SETS_A_POOL);
         if (status != D4R_OK) return status;
     }
     const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
@@ -240,34 +245,115 @@ static void write_view_set(d4r_m_stages *stages, const d4r_m_view_cache *cache, 
     stages->desc.vk->fn.vkUpdateDescriptorSets(stages->desc.vk->device, cache->view_count, writes, 0, NULL);
 }
 
+static d4r_status grow_sets(d4r_m_stages *stages, d4r_m_view_cache *cache, uint32_t capacity)
+{
+    d4r_m_view_set *sets = realloc(cache->sets, capacity * sizeof *sets);
+    if (!sets) return d4r_fail(&stages->desc.vk->log, D4R_ERROR_MEMORY, "view cache: out of memory");
+    cache->sets = sets;
+    cache->capacity = capacity;
+    return D4R_OK;
+}
+
+/* A new set at the end. */
+static d4r_status append_set(d4r_m_stages *stages, d4r_m_view_cache *cache, d4r_m_view_set **entry)
+{
+    d4r_status status = D4R_OK;
+    if (cache->count == cache->capacity) status = grow_sets(stages, cache, cache->capacity + SETS_A_POOL);
+    if (status != D4R_OK) return status;
+    *entry = &cache->sets[cache->count];
+    memset(*entry, 0, sizeof **entry);
+    status = allocate_set(stages, cache, *entry);
+    if (status == D4R_OK) cache->count++;
+    return status;
+}
+
+/* A free set, else the one that has not been used for longest, if its frames have completed. */
+static d4r_status reuse_set(d4r_m_stages *stages, d4r_m_view_cache *cache, d4r_m_view_set **entry)
+{
+    d4r_m_view_set *best = NULL;
+    for (uint32_t i = 0; i < cache->count; i++) {
+        d4r_m_view_set *s = &cache->sets[i];
+        if (!s->views[0]) {
+            best = s;
+            break;
+        }
+        if (s->last_use < stages->completed && (!best || s->last_use < best->last_use)) best = s;
+    }
+    *entry = best;
+    if (best) return D4R_OK;
+    return d4r_fail(
+        &stages->desc.vk->log, D4R_ERROR_STATE,
+        "all %u descriptor sets of the view budget belong to frames that have not completed: queue "
+        "fewer frames or raise the budget",
+        cache->count);
+}
+
 d4r_status d4r_m_view_cache_get(d4r_m_stages *stages, d4r_m_view_cache *cache, const VkImageView *views,
                                 const VkImageLayout *layouts, VkDescriptorSet *set)
 {
+    d4r_m_view_set *entry = NULL;
+    d4r_status status;
     for (uint32_t i = 0; i < cache->count; i++) {
-        const d4r_m_view_set *s = &cache->sets[i];
+        d4r_m_view_set *s = &cache->sets[i];
         if (memcmp(s->views, views, cache->view_count * sizeof *views) == 0 &&
             memcmp(s->layouts, layouts, cache->view_count * sizeof *layouts) == 0) {
+            s->last_use = stages->frame.index;
             *set = s->set;
             return D4R_OK;
         }
     }
-    if (cache->count == cache->capacity) {
-        const uint32_t capacity = cache->capacity + SETS_A_POOL;
-        d4r_m_view_set *sets = realloc(cache->sets, capacity * sizeof *sets);
-        if (!sets) return d4r_fail(&stages->desc.vk->log, D4R_ERROR_MEMORY, "view cache: out of memory");
-        cache->sets = sets;
-        cache->capacity = capacity;
-    }
-    d4r_m_view_set *entry = &cache->sets[cache->count];
-    memset(entry, 0, sizeof *entry);
+    status = cache->limited ? reuse_set(stages, cache, &entry) : append_set(stages, cache, &entry);
+    if (status != D4R_OK) return status;
     memcpy(entry->views, views, cache->view_count * sizeof *views);
     memcpy(entry->layouts, layouts, cache->view_count * sizeof *layouts);
-    d4r_status status = allocate_set(stages, cache, entry);
-    if (status != D4R_OK) return status;
+    entry->last_use = stages->frame.index;
     write_view_set(stages, cache, entry);
-    cache->count++;
     *set = entry->set;
     return D4R_OK;
+}
+
+static d4r_status limit_cache(d4r_m_stages *stages, d4r_m_view_cache *cache, uint32_t limit)
+{
+    d4r_status status = grow_sets(stages, cache, limit);
+    if (status == D4R_OK) status = grow_pools(stages, cache, limit);
+    cache->limited = true;
+    for (uint32_t i = 0; i < limit && status == D4R_OK; i++) {
+        const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                                  .descriptorPool = cache->pools[0],
+                                                  .descriptorSetCount = 1,
+                                                  .pSetLayouts = &cache->layout};
+        const d4r_vk *vk = stages->desc.vk;
+        cache->sets[i] = (d4r_m_view_set){.pool = cache->pools[0]};
+        VkResult result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, &cache->sets[i].set);
+        if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor set");
+        cache->count++;
+    }
+    return status;
+}
+
+d4r_status d4r_m_stages_limit_views(d4r_m_stages *stages, uint32_t limit)
+{
+    d4r_status status = limit_cache(stages, &stages->inputs, limit);
+    return status == D4R_OK ? limit_cache(stages, &stages->outputs, limit) : status;
+}
+
+void d4r_m_stages_set_completed(d4r_m_stages *stages, uint64_t index)
+{
+    stages->completed = index;
+}
+
+static uint32_t sets_in_use(const d4r_m_view_cache *cache)
+{
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < cache->count; i++) used += cache->sets[i].views[0] != VK_NULL_HANDLE;
+    return used;
+}
+
+uint32_t d4r_m_stages_view_sets(const d4r_m_stages *stages, bool *full)
+{
+    const uint32_t inputs = sets_in_use(&stages->inputs), outputs = sets_in_use(&stages->outputs);
+    *full = inputs == stages->inputs.count || outputs == stages->outputs.count;
+    return inputs + outputs;
 }
 
 static void forget(d4r_m_stages *stages, d4r_m_view_cache *cache, VkImageView view)
@@ -278,6 +364,10 @@ static void forget(d4r_m_stages *stages, d4r_m_view_cache *cache, VkImageView vi
         bool uses = false;
         for (uint32_t k = 0; k < cache->view_count; k++) uses |= s->views[k] == view;
         if (!uses) continue;
+        if (cache->limited) {
+            memset(s->views, 0, sizeof s->views);
+            continue;
+        }
         vk->fn.vkFreeDescriptorSets(vk->device, s->pool, 1, &s->set);
         for (uint32_t k = 0; k < cache->pool_count; k++)
             if (cache->pools[k] == s->pool) cache->pool_used[k]--;
@@ -295,7 +385,6 @@ static void destroy_cache(const d4r_vk *vk, d4r_m_view_cache *cache)
 {
     for (uint32_t i = 0; i < cache->pool_count; i++)
         vk->fn.vkDestroyDescriptorPool(vk->device, cache->pools[i], vk->allocator);
-    if (cache->layout) vk->fn.vkDestroyDescriptorSetLayout(vk->device, cache->layout, vk->allocator);
     free(cache->pools);
     free(cache->pool_used);
     free(cache->sets);
@@ -307,7 +396,4 @@ void d4r_m_stages_destroy_descriptors(d4r_m_stages *stages)
     destroy_cache(vk, &stages->inputs);
     destroy_cache(vk, &stages->outputs);
     if (stages->own_pool) vk->fn.vkDestroyDescriptorPool(vk->device, stages->own_pool, vk->allocator);
-    if (stages->own_layout)
-        vk->fn.vkDestroyDescriptorSetLayout(vk->device, stages->own_layout, vk->allocator);
-    if (stages->sampler) vk->fn.vkDestroySampler(vk->device, stages->sampler, vk->allocator);
 }

@@ -45,12 +45,14 @@ enum d4r_m_buffer {
     D4R_M_BUFFER_COUNT
 };
 
-/* Descriptor sets of the caller's views: written once, reused while the views live. */
+/* Descriptor sets of the caller's views: written once, reused while the views live. With a limit they are all made
+ * ahead, and one whose frames have completed is written anew for other views. */
 typedef struct d4r_m_view_set {
-    VkImageView views[D4R_INPUT_COUNT];
+    VkImageView views[D4R_INPUT_COUNT]; /* the first NULL: free */
     VkImageLayout layouts[D4R_INPUT_COUNT];
     VkDescriptorSet set;
     VkDescriptorPool pool;
+    uint64_t last_use; /* index of the last frame that was recorded with it */
 } d4r_m_view_set;
 
 typedef struct d4r_m_view_cache {
@@ -59,10 +61,23 @@ typedef struct d4r_m_view_cache {
     uint32_t view_count; /* bindings a set */
     d4r_m_view_set *sets;
     uint32_t count, capacity;
+    bool limited;            /* `count` sets exist and no more are made */
     VkDescriptorPool *pools; /* a fixed number of sets each */
     uint32_t *pool_used;
     uint32_t pool_count;
 } d4r_m_view_cache;
+
+/* What does not depend on any size: shared by stages that differ in sizes alone. */
+typedef struct d4r_m_programs {
+    const d4r_vk *vk;
+    unsigned users;
+    bool exact_filter, ldr;
+    VkFormat output_format;
+    VkSampler sampler;
+    VkDescriptorSetLayout own_layout, input_layout, output_layout;
+    VkPipelineLayout pipeline_layout;
+    VkPipeline pipelines[D4R_M_PIPELINE_COUNT];
+} d4r_m_programs;
 
 struct d4r_m_stages {
     d4r_m_stages_desc desc; /* desc.weights is not kept */
@@ -70,13 +85,11 @@ struct d4r_m_stages {
     d4r_vk_image images[D4R_M_IMAGE_COUNT];
     d4r_vk_buffer buffers[D4R_M_BUFFER_COUNT];
     float weights[D4R_WEIGHT_VEC4 * 4]; /* decoded, in the order of params.h */
-    VkSampler sampler;
-    VkDescriptorSetLayout own_layout;
+    d4r_m_programs *programs;
     d4r_m_view_cache inputs, outputs;
     VkDescriptorPool own_pool;
     VkDescriptorSet own_sets[2]; /* by frame parity */
-    VkPipelineLayout pipeline_layout;
-    VkPipeline pipelines[D4R_M_PIPELINE_COUNT];
+    uint64_t completed;          /* frames with a smaller index have completed */
     d4r_stage_marker_fn marker;
     void *marker_user;
     /* the frame recorded last */
@@ -96,13 +109,16 @@ void d4r_m_stages_decode_weights(const uint8_t *bytes, float *weights);
 /* stages_descriptors.c */
 d4r_status d4r_m_stages_create_descriptors(d4r_m_stages *stages);
 void d4r_m_stages_destroy_descriptors(d4r_m_stages *stages);
-/* Finds or makes the set of these views. Allocates only when the views are new. */
+/* Finds or makes the set of these views. Allocates only when the views are new and there is no limit. */
 d4r_status d4r_m_view_cache_get(d4r_m_stages *stages, d4r_m_view_cache *cache, const VkImageView *views,
                                 const VkImageLayout *layouts, VkDescriptorSet *set);
 
 /* stages_pipelines.c */
-d4r_status d4r_m_stages_create_pipelines(d4r_m_stages *stages);
-void d4r_m_stages_destroy_pipelines(d4r_m_stages *stages);
+/* Sampler and layouts (stages_descriptors.c). */
+d4r_status d4r_m_programs_create_layouts(d4r_m_programs *programs);
+/* Takes those of `share` where they fit (may be NULL), else makes them. */
+d4r_status d4r_m_programs_get(d4r_m_stages *stages, const d4r_m_stages *share);
+void d4r_m_programs_release(d4r_m_programs **programs); /* NULL content is fine */
 
 /* stages_params.c */
 void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *params);

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-_Static_assert(offsetof(d4r_m_params, jitter) == 88 && offsetof(d4r_m_params, inverse_pre_exposure) == 168 &&
-                   sizeof(d4r_m_params) == 200,
+_Static_assert(offsetof(d4r_m_params, jitter) == 96 && offsetof(d4r_m_params, inverse_pre_exposure) == 192 &&
+                   sizeof(d4r_m_params) == 224,
                "std140 layout of params.h");
 
 static d4r_gpu_ivec2 ivec2(uint32_t x, uint32_t y)
@@ -32,6 +32,12 @@ static double motion_unit(d4r_motion_unit unit, uint32_t render, uint32_t output
     return 1.5 * output / render;
 }
 
+static d4r_size previous_render(const d4r_m_frame *frame)
+{
+    const d4r_size before = frame->previous_render;
+    return frame->reset || before.width == 0 || before.height == 0 ? frame->settings.render : before;
+}
+
 static void fill_motion(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *p)
 {
     const d4r_conventions *c = &stages->desc.conventions;
@@ -41,11 +47,14 @@ static void fill_motion(const d4r_m_stages *stages, const d4r_m_frame *frame, d4
     p->motion_factor =
         vec2(sign * s->motion_scale.x * motion_unit(c->motion_unit, s->render.width, o.width),
              sign * flip * s->motion_scale.y * motion_unit(c->motion_unit, s->render.height, o.height));
-    const double jx = (double)frame->previous_jitter.x - s->jitter.x;
-    const double jy = (double)frame->previous_jitter.y - s->jitter.y;
-    p->jitter_change = vec2(-jx, -jy);
+    /* Products of a float and a size are exact in double, so a constant size changes no bit of either. */
+    const d4r_size r = s->render, before = previous_render(frame);
+    const double jx = (double)frame->previous_jitter.x * r.width / before.width - s->jitter.x;
+    const double jy = (double)frame->previous_jitter.y * r.height / before.height - s->jitter.y;
+    p->jitter_change = vec2((double)s->jitter.x * before.width / r.width - frame->previous_jitter.x,
+                            (double)s->jitter.y * before.height / r.height - frame->previous_jitter.y);
     if (c->motion_jittered)
-        p->motion_offset = vec2(jx * 1.5 * o.width / s->render.width, jy * 1.5 * o.height / s->render.height);
+        p->motion_offset = vec2(jx * 1.5 * o.width / r.width, jy * 1.5 * o.height / r.height);
     if (c->motion_at_output) p->flags |= D4R_FLAG_MOTION_AT_OUTPUT;
 }
 
@@ -54,7 +63,9 @@ static void fill_sizes(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r
     const d4r_size r = frame->settings.render, o = stages->desc.output, m = stages->desc.max_render;
     const d4r_size full = stages->reconstruction, half = stages->half_size;
     const uint32_t block = D4R_EXPOSURE_BLOCK;
+    const d4r_size before = previous_render(frame);
     p->render = ivec2(r.width, r.height);
+    p->previous_render = ivec2(before.width, before.height);
     p->output_size = ivec2(o.width, o.height);
     p->reconstruction = ivec2(full.width, full.height);
     p->half_size = ivec2(half.width, half.height);
@@ -62,6 +73,8 @@ static void fill_sizes(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r
     p->partial_grid = ivec2((r.width + block - 1) / block, (r.height + block - 1) / block);
     p->to_render = vec2(r.width / (1.5 * o.width), r.height / (1.5 * o.height));
     p->to_reconstruction = vec2(1.5 * o.width / r.width, 1.5 * o.height / r.height);
+    p->previous_to_render = vec2(before.width / (1.5 * o.width), before.height / (1.5 * o.height));
+    p->render_change = vec2((double)before.width / r.width, (double)before.height / r.height);
     p->inverse_render_extent = vec2(1.0 / m.width, 1.0 / m.height);
     p->inverse_reconstruction = vec2(1.0 / full.width, 1.0 / full.height);
     p->inverse_half = vec2(1.0 / half.width, 1.0 / half.height);

@@ -1,5 +1,7 @@
-/* One pipeline a stage; the reconstruction has one a tier of its shared tile. */
+/* Pipelines, one a stage (the reconstruction has one a tier of its shared tile), and output formats. */
 #include "vk_stages/stages_internal.h"
+#include <stdlib.h>
+#include "runtime/base/log.h"
 
 #define SHADER(name)              \
     extern const uint32_t name[]; \
@@ -11,6 +13,8 @@ SHADER(d4r_spv_expansion)
 SHADER(d4r_spv_reconstruction)
 SHADER(d4r_spv_downsample_rgba16f)
 SHADER(d4r_spv_downsample_rgb10a2)
+SHADER(d4r_spv_downsample_rgba8)
+SHADER(d4r_spv_downsample_r11g11b10f)
 
 typedef struct stage_code {
     const char *name;
@@ -19,7 +23,58 @@ typedef struct stage_code {
     int32_t tile;
 } stage_code;
 
-static stage_code code_of(const d4r_m_stages *stages, enum d4r_m_pipeline pipeline)
+/* ---- output formats ---- */
+
+static const struct {
+    VkFormat format, storage;
+    bool swapped, srgb; /* blue comes first; the format stores sRGB-encoded values */
+} outputs[] = {
+    {VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_R16G16B16A16_SFLOAT, false, false},
+    {VK_FORMAT_B10G11R11_UFLOAT_PACK32, VK_FORMAT_B10G11R11_UFLOAT_PACK32, false, false},
+    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, VK_FORMAT_A2B10G10R10_UNORM_PACK32, false, false},
+    {VK_FORMAT_A2R10G10B10_UNORM_PACK32, VK_FORMAT_A2B10G10R10_UNORM_PACK32, true, false},
+    {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, false, false},
+    {VK_FORMAT_R8G8B8A8_SRGB, VK_FORMAT_R8G8B8A8_UNORM, false, true},
+    {VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, true, false},
+    {VK_FORMAT_B8G8R8A8_SRGB, VK_FORMAT_R8G8B8A8_UNORM, true, true},
+};
+#define OUTPUT_COUNT (sizeof outputs / sizeof outputs[0])
+
+VkFormat d4r_m_output_storage(VkFormat output_format)
+{
+    for (size_t i = 0; i < OUTPUT_COUNT; i++)
+        if (outputs[i].format == output_format) return outputs[i].storage;
+    return VK_FORMAT_UNDEFINED;
+}
+
+/* D4R_OUTPUT_* of params.h. LDR values are display-referred already: they are stored as they are. */
+static uint32_t output_flags(const d4r_m_programs *programs)
+{
+    for (size_t i = 0; i < OUTPUT_COUNT; i++)
+        if (outputs[i].format == programs->output_format)
+            return (outputs[i].swapped ? D4R_OUTPUT_SWAP : 0) |
+                   (outputs[i].srgb && !programs->ldr ? D4R_OUTPUT_ENCODE_SRGB : 0);
+    return 0;
+}
+
+static stage_code downsample_code(VkFormat storage)
+{
+    switch (storage) {
+    case VK_FORMAT_A2B10G10R10_UNORM_PACK32:
+        return (stage_code){"downsample", d4r_spv_downsample_rgb10a2, d4r_spv_downsample_rgb10a2_size, 0};
+    case VK_FORMAT_R8G8B8A8_UNORM:
+        return (stage_code){"downsample", d4r_spv_downsample_rgba8, d4r_spv_downsample_rgba8_size, 0};
+    case VK_FORMAT_B10G11R11_UFLOAT_PACK32:
+        return (stage_code){"downsample", d4r_spv_downsample_r11g11b10f, d4r_spv_downsample_r11g11b10f_size,
+                            0};
+    default:
+        return (stage_code){"downsample", d4r_spv_downsample_rgba16f, d4r_spv_downsample_rgba16f_size, 0};
+    }
+}
+
+/* ---- pipelines ---- */
+
+static stage_code code_of(const d4r_m_programs *programs, enum d4r_m_pipeline pipeline)
 {
     switch (pipeline) {
     case D4R_M_EXPOSURE_SUM:
@@ -37,25 +92,23 @@ static stage_code code_of(const d4r_m_stages *stages, enum d4r_m_pipeline pipeli
     case D4R_M_RECONSTRUCTION_15:
         return (stage_code){"reconstruction 15", d4r_spv_reconstruction, d4r_spv_reconstruction_size, 15};
     default:
-        break;
+        return downsample_code(d4r_m_output_storage(programs->output_format));
     }
-    if (stages->desc.output_format == VK_FORMAT_A2B10G10R10_UNORM_PACK32)
-        return (stage_code){"downsample", d4r_spv_downsample_rgb10a2, d4r_spv_downsample_rgb10a2_size, 0};
-    return (stage_code){"downsample", d4r_spv_downsample_rgba16f, d4r_spv_downsample_rgba16f_size, 0};
 }
 
-static d4r_status create_pipeline(d4r_m_stages *stages, enum d4r_m_pipeline which)
+static d4r_status create_pipeline(d4r_m_programs *programs, enum d4r_m_pipeline which)
 {
-    const d4r_vk *vk = stages->desc.vk;
-    const stage_code code = code_of(stages, which);
+    const d4r_vk *vk = programs->vk;
+    const stage_code code = code_of(programs, which);
     const struct {
         uint32_t exact_filter, ldr;
         int32_t tile;
-    } values = {stages->desc.exact_filter, stages->desc.conventions.ldr, code.tile};
+        uint32_t output;
+    } values = {programs->exact_filter, programs->ldr, code.tile, output_flags(programs)};
     /* A stage ignores constants that it does not declare. */
     const VkSpecializationMapEntry entries[] = {
-        {D4R_SPEC_EXACT_FILTER, 0, 4}, {D4R_SPEC_LDR, 4, 4}, {D4R_SPEC_TILE, 8, 4}};
-    const VkSpecializationInfo constants = {3, entries, sizeof values, &values};
+        {D4R_SPEC_EXACT_FILTER, 0, 4}, {D4R_SPEC_LDR, 4, 4}, {D4R_SPEC_TILE, 8, 4}, {D4R_SPEC_OUTPUT, 12, 4}};
+    const VkSpecializationInfo constants = {4, entries, sizeof values, &values};
     VkShaderModule module;
     VkResult result =
         vk->fn.vkCreateShaderModule(vk->device,
@@ -70,35 +123,67 @@ static d4r_status create_pipeline(d4r_m_stages *stages, enum d4r_m_pipeline whic
                   .module = module,
                   .pName = "main",
                   .pSpecializationInfo = &constants},
-        .layout = stages->pipeline_layout};
+        .layout = programs->pipeline_layout};
     result = vk->fn.vkCreateComputePipelines(vk->device, VK_NULL_HANDLE, 1, &info, vk->allocator,
-                                             &stages->pipelines[which]);
+                                             &programs->pipelines[which]);
     vk->fn.vkDestroyShaderModule(vk->device, module, vk->allocator);
     return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, code.name);
 }
 
-d4r_status d4r_m_stages_create_pipelines(d4r_m_stages *stages)
+static d4r_status create_pipelines(d4r_m_programs *programs)
 {
-    const d4r_vk *vk = stages->desc.vk;
-    const VkDescriptorSetLayout layouts[] = {stages->own_layout, stages->inputs.layout,
-                                             stages->outputs.layout};
+    const d4r_vk *vk = programs->vk;
+    const VkDescriptorSetLayout layouts[] = {programs->own_layout, programs->input_layout,
+                                             programs->output_layout};
     const VkPipelineLayoutCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 3, .pSetLayouts = layouts};
     VkResult result =
-        vk->fn.vkCreatePipelineLayout(vk->device, &info, vk->allocator, &stages->pipeline_layout);
+        vk->fn.vkCreatePipelineLayout(vk->device, &info, vk->allocator, &programs->pipeline_layout);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "pipeline layout");
     for (int i = 0; i < D4R_M_PIPELINE_COUNT; i++) {
-        d4r_status status = create_pipeline(stages, i);
+        d4r_status status = create_pipeline(programs, i);
         if (status != D4R_OK) return status;
     }
     return D4R_OK;
 }
 
-void d4r_m_stages_destroy_pipelines(d4r_m_stages *stages)
+/* ---- sharing ---- */
+
+d4r_status d4r_m_programs_get(d4r_m_stages *stages, const d4r_m_stages *share)
 {
-    const d4r_vk *vk = stages->desc.vk;
+    const d4r_m_stages_desc *desc = &stages->desc;
+    d4r_m_programs *p = share ? share->programs : NULL;
+    d4r_status status;
+    if (p && p->exact_filter == desc->exact_filter && p->ldr == desc->conventions.ldr &&
+        p->output_format == desc->output_format) {
+        p->users++;
+        stages->programs = p;
+        return D4R_OK;
+    }
+    p = calloc(1, sizeof *p);
+    if (!p) return d4r_fail(&desc->vk->log, D4R_ERROR_MEMORY, "pipelines: out of memory");
+    *p = (d4r_m_programs){.vk = desc->vk,
+                          .users = 1,
+                          .exact_filter = desc->exact_filter,
+                          .ldr = desc->conventions.ldr,
+                          .output_format = desc->output_format};
+    stages->programs = p; /* released with the stages, however far this comes */
+    status = d4r_m_programs_create_layouts(p);
+    return status == D4R_OK ? create_pipelines(p) : status;
+}
+
+void d4r_m_programs_release(d4r_m_programs **programs)
+{
+    d4r_m_programs *p = *programs;
+    *programs = NULL;
+    if (!p || --p->users > 0) return;
+    const d4r_vk *vk = p->vk;
+    const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout};
     for (int i = 0; i < D4R_M_PIPELINE_COUNT; i++)
-        if (stages->pipelines[i]) vk->fn.vkDestroyPipeline(vk->device, stages->pipelines[i], vk->allocator);
-    if (stages->pipeline_layout)
-        vk->fn.vkDestroyPipelineLayout(vk->device, stages->pipeline_layout, vk->allocator);
+        if (p->pipelines[i]) vk->fn.vkDestroyPipeline(vk->device, p->pipelines[i], vk->allocator);
+    if (p->pipeline_layout) vk->fn.vkDestroyPipelineLayout(vk->device, p->pipeline_layout, vk->allocator);
+    for (int i = 0; i < 3; i++)
+        if (layouts[i]) vk->fn.vkDestroyDescriptorSetLayout(vk->device, layouts[i], vk->allocator);
+    if (p->sampler) vk->fn.vkDestroySampler(vk->device, p->sampler, vk->allocator);
+    free(p);
 }

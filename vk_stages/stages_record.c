@@ -25,7 +25,7 @@ static void dispatch(const d4r_m_stages *stages, VkCommandBuffer commands, enum 
                      int32_t width, int32_t height, int32_t group)
 {
     const d4r_vk *vk = stages->desc.vk;
-    vk->fn.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, stages->pipelines[pipeline]);
+    vk->fn.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, stages->programs->pipelines[pipeline]);
     vk->fn.vkCmdDispatch(commands, (uint32_t)((width + group - 1) / group),
                          (uint32_t)((height + group - 1) / group), 1);
 }
@@ -83,7 +83,8 @@ static void bind_sets(const d4r_m_stages *stages, VkCommandBuffer commands, VkDe
 {
     const VkDescriptorSet sets[] = {stages->own_sets[stages->frame.index & 1], stages->input_set, output};
     stages->desc.vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                                stages->pipeline_layout, 0, output ? 3 : 2, sets, 0, NULL);
+                                                stages->programs->pipeline_layout, 0, output ? 3 : 2, sets, 0,
+                                                NULL);
 }
 
 d4r_status d4r_m_stages_record_front(d4r_m_stages *stages, VkCommandBuffer commands, const d4r_m_frame *frame)

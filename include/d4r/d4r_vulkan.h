@@ -152,7 +152,9 @@ typedef struct d4r_engine_params {
     d4r_size output;
     d4r_size max_render; /* 0, 0: output */
     d4r_conventions conventions;
-    VkFormat output_format; /* VK_FORMAT_R16G16B16A16_SFLOAT or VK_FORMAT_A2B10G10R10_UNORM_PACK32 */
+    /* R16G16B16A16_SFLOAT, B10G11R11_UFLOAT, A2B10G10R10_UNORM or R8G8B8A8_UNORM; or B8G8R8A8_UNORM, *8_SRGB and
+     * A2R10G10B10_UNORM, whose bits are written through a view of R8G8B8A8_UNORM or A2B10G10R10_UNORM (mutable images). */
+    VkFormat output_format;
     bool exact_filter;
     uint32_t watchdog_ms; /* 0: the network's default */
     d4r_log log;

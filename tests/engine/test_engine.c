@@ -58,7 +58,7 @@ static void create_arguments(void **state)
     expect_refusal(&bad, status, field)
     REFUSE(bad.model = NULL, D4R_ERROR_ARGUMENT, "model");
     REFUSE(bad.network = NULL, D4R_ERROR_ARGUMENT, "network");
-    REFUSE(bad.output_format = VK_FORMAT_R8G8B8A8_UNORM, D4R_ERROR_ARGUMENT, "output_format");
+    REFUSE(bad.output_format = VK_FORMAT_R32G32B32A32_SFLOAT, D4R_ERROR_ARGUMENT, "output_format");
     REFUSE(bad.output = ((d4r_size){63, 96}), D4R_ERROR_ARGUMENT, "output is 63x96");
     REFUSE(bad.output = ((d4r_size){128, 16385}), D4R_ERROR_ARGUMENT, "output is 128x16385");
     REFUSE(bad.output = ((d4r_size){16384, 96}), D4R_ERROR_ARGUMENT, "maxImageDimension2D");
@@ -171,7 +171,10 @@ static void resets(void **state)
     before = d4r_jitter(3, 32);
     assert_memory_equal(&seen.previous_jitter, &before, sizeof before);
     settings.render = (d4r_size){64, 64};
-    assert_true(run_with(&r, 2, settings).reset); /* another render size */
+    seen = run_with(&r, 2, settings);
+    assert_false(seen.reset); /* another render size does not */
+    assert_int_equal(seen.previous_render.width, 96);
+    assert_int_equal(seen.previous_render.height, 80);
     assert_false(run_with(&r, 3, settings).reset);
     settings.reset = true;
     seen = run_with(&r, 4, settings);

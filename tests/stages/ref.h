@@ -26,6 +26,7 @@ typedef struct ref_frame {
     d4r_conventions conventions;
     d4r_frame_settings settings;
     d4r_vec2 previous_jitter;
+    d4r_size previous_render; /* of the frame before; equal to settings.render after a reset */
     bool reset;
     uint32_t index;
     const float *color;  /* [h][w][4] as stored */

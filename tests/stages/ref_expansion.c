@@ -15,8 +15,9 @@ static void recurrent_of(const ref_frame *f, const double *v, int x, int y, cons
     const float qx = ref_previous_position(sx, r.width, o.width, (float)mv[0]);
     const float qy = ref_previous_position(sy, r.height, o.height, (float)mv[1]);
     const bool seen = !f->reset && ref_on_screen(f, qx, qy);
-    const float px = ref_previous_render_position(qx, r.width, o.width, f->previous_jitter.x);
-    const float py = ref_previous_render_position(qy, r.height, o.height, f->previous_jitter.y);
+    const d4r_size was = f->previous_render;
+    const float px = ref_previous_render_position(qx, was.width, o.width, f->previous_jitter.x);
+    const float py = ref_previous_render_position(qy, was.height, o.height, f->previous_jitter.y);
     for (int i = 0; i < 4; i++) {
         double spread = 0;
         const double before = seen ? ref_linear(previous, px, py, i, &spread) : 0;

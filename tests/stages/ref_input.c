@@ -79,7 +79,8 @@ static float motion_axis(const ref_frame *f, float stored, bool vertical)
                             [D4R_MOTION_NDC] = 0.75 * o};
     const double before = vertical ? f->previous_jitter.y : f->previous_jitter.x;
     const double now = vertical ? f->settings.jitter.y : f->settings.jitter.x;
-    const float offset = c->motion_jittered ? (float)((before - now) * 1.5 * o / r) : 0;
+    const double was = vertical ? f->previous_render.height : f->previous_render.width;
+    const float offset = c->motion_jittered ? (float)((before * r / was - now) * 1.5 * o / r) : 0;
     volatile float product = stored * (float)(k * units[c->motion_unit]);
     return product + offset;
 }
@@ -164,7 +165,7 @@ static void recurrent_feature(const ref_frame *f, const ref_image *recurrent, po
     memset(out, 0, 4 * sizeof *out);
     memset(slack, 0, 4 * sizeof *slack);
     if (f->reset || !ref_on_screen(f, q.x, q.y)) return;
-    const d4r_size r = f->sizes.render, o = f->sizes.output;
+    const d4r_size r = f->previous_render, o = f->sizes.output;
     const float x = ref_previous_render_position(q.x, r.width, o.width, f->previous_jitter.x);
     const float y = ref_previous_render_position(q.y, r.height, o.height, f->previous_jitter.y);
     for (int k = 0; k < 4; k++) {
@@ -179,9 +180,15 @@ static double motion_change(const ref_frame *f, const ref_input *in, float x, fl
     *slack = 0;
     if (f->reset) return 0;
     const float sx = f->sizes.render_scale_x, sy = f->sizes.render_scale_y;
-    const float jx = (float)((double)f->settings.jitter.x - f->previous_jitter.x);
-    const float jy = (float)((double)f->settings.jitter.y - f->previous_jitter.y);
-    volatile float mx = (float)mv[0] * sx, my = (float)mv[1] * sy, px = x + jx, py = y + jy;
+    const d4r_size r = f->sizes.render, was = f->previous_render, o = f->sizes.output;
+    const float jx = (float)((double)f->settings.jitter.x * was.width / r.width - f->previous_jitter.x);
+    const float jy = (float)((double)f->settings.jitter.y * was.height / r.height - f->previous_jitter.y);
+    volatile float mx = (float)mv[0] * (float)(was.width / (1.5 * o.width));
+    volatile float my = (float)mv[1] * (float)(was.height / (1.5 * o.height));
+    volatile float px = x * (float)((double)was.width / r.width);
+    volatile float py = y * (float)((double)was.height / r.height);
+    px += jx;
+    py += jy;
     px += mx;
     py += my;
     double spread[2];

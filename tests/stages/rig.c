@@ -20,6 +20,7 @@ struct rig {
     uint64_t random;
     bool first;
     d4r_vec2 last_jitter;
+    d4r_size last_render;
     double last_exposure;
     /* histories as the GPU holds them, read after the previous frame */
     ref_image mv_a, recurrent, history, half;
@@ -220,8 +221,10 @@ static void next_frame(rig *r, const d4r_frame_settings *settings, bool reset)
     r->frame.settings = *settings;
     r->frame.reset = reset;
     r->frame.previous_jitter = reset ? settings->jitter : r->last_jitter;
+    r->frame.previous_render = reset ? settings->render : r->last_render;
     r->first = false;
     r->last_jitter = settings->jitter;
+    r->last_render = settings->render;
 }
 
 void rig_repeat_with(rig *r, const d4r_frame_settings *settings)
@@ -249,6 +252,7 @@ void rig_upload(rig *r, const rig_input *in)
     ref_sizes(f, render, o);
     f->settings = in->settings;
     f->previous_jitter = r->frame.previous_jitter;
+    f->previous_render = r->frame.previous_render;
     f->reset = r->frame.reset;
     f->index = (uint32_t)r->frame.index;
     f->color = r->stored_color;

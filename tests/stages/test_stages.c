@@ -159,25 +159,28 @@ static void test_reset(void **state)
     check("reset", &p, (d4r_size){64, 64}, 4, reset_second);
 }
 
-/* A render rectangle smaller than max_render, changing size (with a reset) under one set of images. */
+/* A render rectangle smaller than max_render, changing size under one set of images: histories go on. */
 static void test_render_size_changes(void **state)
 {
     (void)state;
-    static const d4r_size sizes[5] = {{96, 90}, {96, 90}, {64, 70}, {64, 70}, {110, 101}};
+    static const d4r_size sizes[6] = {{96, 90}, {96, 90}, {64, 70}, {110, 101}, {109, 64}, {160, 150}};
     static uint8_t weights[D4R_M_STAGE_BYTES];
     rig_random_weights(6, weights);
     rig_params p = hdr(160, 150);
     p.origin = 1;
-    rig *r = rig_create(&device, &p, weights);
-    rig_result result = rig_result_start();
-    for (int i = 0; i < 5; i++) {
-        content c = content_random(&p, sizes[i], i);
-        c.input.reset = i == 2 || i == 4;
-        rig_run(r, &c.input, &result);
-        content_free(&c);
+    for (int jittered = 0; jittered < 2; jittered++) {
+        p.conventions.motion_jittered = jittered;
+        rig *r = rig_create(&device, &p, weights);
+        rig_result result = rig_result_start();
+        for (int i = 0; i < 6; i++) {
+            content c = content_random(&p, sizes[i], i);
+            c.input.reset = i == 4 && jittered;
+            rig_run(r, &c.input, &result);
+            content_free(&c);
+        }
+        rig_destroy(r);
+        assert_good(jittered ? "render size, jittered" : "render size changes", &result);
     }
-    rig_destroy(r);
-    assert_good("render size changes", &result);
 }
 
 static void damage(content *c, const rig_params *params, int frame)
