@@ -41,6 +41,9 @@ struct d4r_hip_net {
     d4r_hip_module module;
     d4r_hip_function functions[D4R_M_LAYER_COUNT];
     d4r_hip_stream stream;
+    bool owns_stream; /* else the embedder's, on which other work may be queued */
+    atomic_bool
+        unmarked; /* done_event could not be recorded behind the net's work on a stream of the embedder's */
     d4r_hip_event done_event, layer_events[D4R_M_LAYER_COUNT + 1];
     uint8_t *weights, *panels; /* device; panels == weights when the machine reads hipnet.bin as it is */
     uint8_t *buffers[BUFFERS];
@@ -164,13 +167,49 @@ static d4r_status allocate_buffers(d4r_hip_net *n)
 
 /* ---- stream and completion ---- */
 
-static d4r_status create_stream(d4r_hip_net *n)
+/* Small numbers are the runtimes' names for default streams, of which one means another stream on each thread. */
+static d4r_status take_stream(d4r_hip_net *n, d4r_hip_stream stream)
+{
+    int device = -1;
+    if ((uintptr_t)stream <= 2)
+        return d4r_fail(&n->log, D4R_ERROR_ARGUMENT,
+                        "the given stream %p is a default stream: create one with hipStreamCreate",
+                        (void *)stream);
+    if (!n->hip->stream_device)
+        return d4r_fail(&n->log, D4R_ERROR_FEATURE,
+                        "%s has no hipStreamGetDevice, so that the given stream's device cannot be checked: "
+                        "give no stream",
+                        n->hip->path);
+    d4r_hip_error error = n->hip->stream_device(stream, &device);
+    if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(n->hip, error, "device of the given stream");
+    if (device != n->device)
+        return d4r_fail(
+            &n->log, D4R_ERROR_ARGUMENT,
+            "the given stream is of HIP device %d, the engine's Vulkan device is HIP device %d: give a "
+            "stream of that device",
+            device, n->device);
+    n->stream = stream;
+    return D4R_OK;
+}
+
+static d4r_hip_error own_stream(d4r_hip_net *n)
 {
     int least = 0, greatest = 0;
     const d4r_hip *hip = n->hip;
     if (hip->stream_priority_range(&least, &greatest) != D4R_HIP_SUCCESS) greatest = 0;
     d4r_hip_error error = hip->stream_create(&n->stream, D4R_HIP_STREAM_NON_BLOCKING, greatest);
-    if (error != D4R_HIP_SUCCESS) n->stream = NULL;
+    n->owns_stream = error == D4R_HIP_SUCCESS;
+    if (!n->owns_stream) n->stream = NULL;
+    return error;
+}
+
+static d4r_status create_stream(d4r_hip_net *n, d4r_hip_stream given)
+{
+    const d4r_hip *hip = n->hip;
+    d4r_hip_error error = D4R_HIP_SUCCESS;
+    d4r_status status = given ? take_stream(n, given) : D4R_OK;
+    if (status != D4R_OK) return status;
+    if (!given) error = own_stream(n);
     if (error == D4R_HIP_SUCCESS) error = hip->event_create(&n->done_event, D4R_HIP_EVENT_DISABLE_TIMING);
     for (int i = 0; n->timing && i <= D4R_M_LAYER_COUNT && error == D4R_HIP_SUCCESS; i++)
         error = hip->event_create(&n->layer_events[i], 0);
@@ -202,6 +241,22 @@ static void stream_ended(d4r_hip_stream stream, d4r_hip_error error, void *user)
     n->callbacks--;
     pthread_cond_broadcast(&n->changed);
     pthread_mutex_unlock(&n->lock);
+}
+
+/* NOT_READY while anything of the net's is left on the stream. Of the embedder's stream only what lies before the last
+ * done_event counts. */
+static d4r_hip_error stream_state(const d4r_hip_net *n)
+{
+    return n->owns_stream || atomic_load(&n->unmarked) ? n->hip->stream_query(n->stream)
+                                                       : n->hip->event_query(n->done_event);
+}
+
+/* Behind everything that the net has put on the embedder's stream. */
+static void mark_end(d4r_hip_net *n)
+{
+    if (n->owns_stream) return;
+    d4r_hip_error error = n->hip->event_record(n->done_event, n->stream);
+    atomic_store(&n->unmarked, error != D4R_HIP_SUCCESS);
 }
 
 static void sleep_us(long microseconds)
@@ -237,7 +292,7 @@ static void watch_given_up(d4r_hip_net *n, uint64_t job)
         bool ended = n->stop || n->orphan || !n->active || n->job != job;
         pthread_mutex_unlock(&n->lock);
         if (ended) return;
-        d4r_hip_error error = n->hip->stream_query(n->stream);
+        d4r_hip_error error = stream_state(n);
         if (error == D4R_HIP_ERROR_NOT_READY) {
             sleep_us(2000);
             continue;
@@ -321,7 +376,7 @@ static d4r_status create_on_device(d4r_hip_net *n, const d4r_hip_net_params *p)
     if (status == D4R_OK) status = load_kernels(n, p);
     if (status == D4R_OK) status = upload_weights(n, p->network);
     if (status == D4R_OK) status = allocate_buffers(n);
-    if (status == D4R_OK) status = create_stream(n);
+    if (status == D4R_OK) status = create_stream(n, p->stream);
     if (status == D4R_OK) status = start_worker(n);
     return status;
 }
@@ -353,9 +408,10 @@ d4r_status d4r_hip_net_create(const d4r_hip_net_params *p, d4r_hip_net **out)
         d4r_hip_net_destroy(&n, DRAIN_MS);
         return status;
     }
-    snprintf(n->description, sizeof n->description, "%s %s, %s, %s", p->device.arch, p->device.name,
+    snprintf(n->description, sizeof n->description, "%s %s, %s, %s%s", p->device.arch, p->device.name,
              n->use_graphs ? "graphs" : "plain launches",
-             n->completion == D4R_HIP_COMPLETION_EVENT ? "event" : "callback");
+             n->completion == D4R_HIP_COMPLETION_EVENT ? "event" : "callback",
+             n->owns_stream ? "" : ", given stream");
     *out = n;
     return D4R_OK;
 }
@@ -374,7 +430,7 @@ static void free_device_objects(d4r_hip_net *n)
     for (int i = 0; i <= D4R_M_LAYER_COUNT; i++)
         if (n->layer_events[i]) hip->event_destroy(n->layer_events[i]);
     if (n->done_event) hip->event_destroy(n->done_event);
-    if (n->stream) hip->stream_destroy(n->stream);
+    if (n->owns_stream) hip->stream_destroy(n->stream);
     for (int i = 0; i < BUFFERS; i++)
         if (n->buffers[i]) hip->device_free(n->buffers[i]);
     if (n->panels && n->panels != n->weights) hip->device_free(n->panels);
@@ -386,7 +442,7 @@ bool d4r_hip_net_drain(d4r_hip_net *n, uint32_t timeout_ms)
 {
     if (!n->stream) return true;
     for (uint64_t waited_us = 0;; waited_us += 500) {
-        d4r_hip_error error = n->hip->stream_query(n->stream);
+        d4r_hip_error error = stream_state(n);
         bool busy = error == D4R_HIP_ERROR_NOT_READY;
         /* A lost device may never call back; its stream reports the error instead. */
         if (!busy && (settled(n) || error != D4R_HIP_SUCCESS)) return true;
@@ -559,10 +615,13 @@ static d4r_status enqueue(d4r_hip_net *n, const d4r_hip_net_job *job)
     if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, "hipStreamWaitValue32");
     d4r_status status = n->use_graphs && !job->layers ? launch_graph(n, job) : launch_plain(n, job);
     if (status != D4R_OK) return status;
-    if (n->completion == D4R_HIP_COMPLETION_EVENT)
+    if (n->completion == D4R_HIP_COMPLETION_EVENT) {
         error = hip->event_record(n->done_event, n->stream);
-    else
+        atomic_store(&n->unmarked, error != D4R_HIP_SUCCESS);
+    } else {
         error = add_callback(n);
+        if (error == D4R_HIP_SUCCESS) mark_end(n);
+    }
     if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, "completion of the network");
     return D4R_OK;
 }
@@ -597,6 +656,7 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
     d4r_status status = d4r_hip_enter(n->hip, n->device, &previous);
     if (status == D4R_OK) {
         status = enqueue(n, job);
+        if (status != D4R_OK) mark_end(n);
         d4r_hip_leave(n->hip, previous);
     }
     pthread_mutex_lock(&n->lock);

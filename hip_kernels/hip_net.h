@@ -14,6 +14,7 @@ typedef struct d4r_hip_net_params {
     d4r_hip_device device;
     const uint8_t *network; /* hipnet.bin; read during create only */
     d4r_size max_grid;      /* tokens */
+    d4r_hip_stream stream;  /* the embedder's, of the same device; NULL: one of the net's own */
     const char *kernels;    /* folder with one folder an architecture; NULL: searched (code_object.h) */
     d4r_hip_completion completion;
     d4r_hip_graphs graphs;
@@ -21,7 +22,9 @@ typedef struct d4r_hip_net_params {
     d4r_log log;
 } d4r_hip_net_params;
 
-/* Loads and checks the code object, uploads the weights, creates the stream at the greatest priority. */
+/* Loads and checks the code object, uploads the weights, creates the stream at the greatest priority. A stream that is
+ * given stays its owner's: the net enqueues there, waits for nothing but its own work there, and never destroys it; it
+ * must outlive the net. D4R_ERROR_ARGUMENT: it is of another device; FEATURE: the runtime cannot tell. */
 d4r_status d4r_hip_net_create(const d4r_hip_net_params *params, d4r_hip_net **net);
 /* Waits for the stream, at most `timeout_ms`. False: the device does not become idle; then the net's memory stays
  * allocated (logged), because the kernels may still write, and a thread of it may still use the HIP table, which must
@@ -65,7 +68,7 @@ void d4r_hip_net_cancel(d4r_hip_net *net);
 
 uint64_t d4r_hip_net_memory(const d4r_hip_net *net);         /* any thread */
 const char *d4r_hip_net_description(const d4r_hip_net *net); /* "gfx1201, plain launches, event" */
-/* True when the stream has nothing left to do; bounded by timeout_ms. */
+/* True when the stream has nothing of the net's left to do; bounded by timeout_ms. */
 bool d4r_hip_net_drain(d4r_hip_net *net, uint32_t timeout_ms);
 
 #endif

@@ -39,6 +39,9 @@ typedef struct cu_kernel_node {
     X(primary_retain, "cuDevicePrimaryCtxRetain", (cu_context * context, int device))                       \
     X(context_set, "cuCtxSetCurrent", (cu_context context))                                                 \
     X(context_device, "cuCtxGetDevice", (int *device))                                                      \
+    X(context_push, "cuCtxPushCurrent_v2", (cu_context context))                                            \
+    X(context_pop, "cuCtxPopCurrent_v2", (cu_context * context))                                            \
+    X(stream_context, "cuStreamGetCtx", (d4r_hip_stream stream, cu_context * context))                      \
     X(priority_range, "cuCtxGetStreamPriorityRange", (int *least, int *greatest))                           \
     X(stream_create, "cuStreamCreateWithPriority", (d4r_hip_stream * stream, unsigned flags, int priority)) \
     X(stream_destroy, "cuStreamDestroy_v2", (d4r_hip_stream stream))                                        \
@@ -121,6 +124,17 @@ static d4r_hip_error set_device(int ordinal)
     cu_context context = cu.contexts[ordinal];
     pthread_mutex_unlock(&cu_lock);
     return result == 0 ? cu.context_set(context) : result;
+}
+
+static d4r_hip_error stream_device(d4r_hip_stream stream, int *device)
+{
+    cu_context context, popped;
+    cu_result result = cu.stream_context(stream, &context);
+    if (result == 0) result = cu.context_push(context);
+    if (result != 0) return result;
+    result = cu.context_device(device);
+    cu.context_pop(&popped);
+    return result;
 }
 
 static d4r_hip_error device_attribute(int *value, int attribute, int ordinal)
@@ -238,6 +252,7 @@ static void fill(d4r_hip *hip)
     hip->set_device = set_device;
     hip->device_attribute = device_attribute;
     hip->device_name = cu.device_name;
+    hip->stream_device = stream_device;
     hip->stream_priority_range = cu.priority_range;
     hip->stream_create = cu.stream_create;
     hip->stream_destroy = cu.stream_destroy;

@@ -51,6 +51,7 @@ D4R_HIP_REQUIRED(map_memory, "hipExternalMemoryGetMappedBuffer",
                  (void **pointer, d4r_hip_external memory, const d4r_hip_memory_range *range))
 D4R_HIP_REQUIRED(destroy_memory, "hipDestroyExternalMemory", (d4r_hip_external memory))
 
+D4R_HIP_OPTIONAL(stream_device, "hipStreamGetDevice", (d4r_hip_stream stream, int *device))
 D4R_HIP_OPTIONAL(properties_r0600, "hipGetDevicePropertiesR0600", (void *properties, int device))
 D4R_HIP_OPTIONAL(properties_old, "hipGetDeviceProperties", (void *properties, int device))
 D4R_HIP_OPTIONAL(host_function, "hipLaunchHostFunc",

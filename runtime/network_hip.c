@@ -75,6 +75,7 @@ static d4r_status hip_attach(void *user, const d4r_network_buffers *buffers, con
                                  .network = n->model->network,
                                  .max_grid = buffers->max_token_grid,
                                  .kernels = n->params.kernels,
+                                 .stream = n->params.stream,
                                  .completion = n->params.completion,
                                  .graphs = n->params.graphs,
                                  .timing = n->params.layer_times};

@@ -199,6 +199,50 @@ D4R_API d4r_status d4r_model_load(const char *directory, const d4r_log *log, d4r
 D4R_API void d4r_model_destroy(d4r_model **model); /* NULL and NULL content are fine; sets *model to NULL */
 D4R_API d4r_status d4r_model_get_info(const d4r_model *model, d4r_model_info *info);
 
+/* ---- validation
+ * --------------------------------------------------------------------------------------------- */
+
+/* What the validation mode may find out about an integration: docs/debugging.md. */
+typedef enum d4r_finding_code {
+    D4R_FINDING_NONE = 0,
+    /* from the images */
+    D4R_FINDING_JITTER_SIGN = 1,      /* the image moves against the declared jitter */
+    D4R_FINDING_JITTER_SCALE = 2,     /* ... by another share of it */
+    D4R_FINDING_JITTER_ABSENT = 3,    /* ... not at all */
+    D4R_FINDING_MOTION_SIGN = 4,      /* vectors point the other way, on one or both axes */
+    D4R_FINDING_MOTION_SCALE = 5,     /* ... are too long or too short */
+    D4R_FINDING_MOTION_UNIT = 6,      /* ... are in another unit than declared */
+    D4R_FINDING_MOTION_UNRELATED = 7, /* the frames fit better without them */
+    D4R_FINDING_DEPTH_CONVENTION = 8, /* inverted given as regular, or the other way round */
+    D4R_FINDING_MISSING_RESET = 9,    /* a cut without a reset */
+    D4R_FINDING_RENDER_RECTANGLE = 10, /* the rectangle holds borders that are not drawn */
+    D4R_FINDING_EXPOSURE = 11,        /* the exposed colour is far too dark or too bright */
+    D4R_FINDING_COLOR_ENCODED = 12,   /* display-referred colour given as linear */
+    D4R_FINDING_COLOR_LINEAR = 13,    /* colour above 1 given as LDR */
+    D4R_FINDING_COLOR_NOT_FINITE = 14,
+    D4R_FINDING_MOTION_NOT_FINITE = 15,
+    D4R_FINDING_DEPTH_NOT_FINITE = 16,
+    /* from the arguments */
+    D4R_FINDING_JITTER_RANGE = 32,
+    D4R_FINDING_JITTER_CONSTANT = 33,
+    D4R_FINDING_RESET_ALWAYS = 34,
+    D4R_FINDING_RENDER_SIZE = 35, /* changes all the time */
+    D4R_FINDING_EXPOSURE_VALUE = 36,
+    D4R_FINDING_MOTION_SIZE = 37,
+    D4R_FINDING_SAME_IMAGE = 38
+} d4r_finding_code;
+
+typedef struct d4r_finding {
+    d4r_finding_code code;
+    float confidence;   /* 0.5 .. 1 */
+    uint64_t frame;     /* when it was first found, counted from 0 */
+    uint64_t frames;    /* in how many frames so far */
+    char sentence[448]; /* what is probably wrong, the evidence, what to do */
+} d4r_finding;
+
+/* "motion_sign", never NULL. */
+D4R_API const char *d4r_finding_name(d4r_finding_code code);
+
 /* ---- upscaler
  * ------------------------------------------------------------------------------------------------- */
 
@@ -270,6 +314,14 @@ typedef struct d4r_hip_network_params {
     d4r_hip_graphs graphs;
     bool layer_times;     /* events between the layers (plain launches only) */
     uint32_t watchdog_ms; /* 0 = 2000 */
+    /* NULL: a stream of the network's own, non-blocking, at the greatest priority. Else a hipStream_t (NVIDIA: CUstream
+     * of the primary context) of the Vulkan device's card, created with the same HIP library in this process; a stream
+     * of another device is refused when the engine is created. It stays the caller's: the network enqueues its launches
+     * there, behind what is queued before them and ahead of what is queued after them, waits only for its own work, and
+     * never destroys it. It must outlive the engine, and must not be captured while a frame is in flight. A frame's
+     * launches are queued once its tokens are ready (host hand-off) or once it was submitted (marker), by a thread of
+     * the network's; what is queued after the frame has ended comes after them. */
+    void *stream;
 } d4r_hip_network_params;
 
 /* A stage's buffer or image as dumped for inspection; `data` is valid during the callback only. */
@@ -294,6 +346,7 @@ typedef struct d4r_upscaler_params {
     uint32_t frames_in_flight; /* 1..8; 0 = 3 */
     const char *device;        /* NULL: first suitable; else an index ("0") or a part of the device's name */
     bool validation;           /* enable the Khronos validation layer, messages go to the log as errors */
+    bool validate;             /* check every frame's arguments and images: d4r_upscaler_validation_report */
     bool exact_filter;         /* bilinear filtering by four fetches in f32 instead of the hardware sampler */
     bool readback;             /* outputs can be read; false: timing only */
     bool profile;              /* GPU timestamps per stage */
@@ -352,6 +405,11 @@ typedef struct d4r_memory_info {
     uint64_t network_bytes; /* memory held by the network itself */
 } d4r_memory_info;
 D4R_API d4r_status d4r_upscaler_memory(const d4r_upscaler *upscaler, d4r_memory_info *info);
+
+/* What params.validate has found so far, in the order in which it was found: fills up to `capacity`, *count is how many
+ * there are. Findings also go to the log, each once, as warnings. D4R_ERROR_STATE without params.validate. */
+D4R_API d4r_status d4r_upscaler_validation_report(d4r_upscaler *upscaler, d4r_finding *findings, uint32_t capacity,
+                                                  uint32_t *count);
 
 /* "llvmpipe (LLVM 15.0.6, 256 bits), cpu network: 2 threads, mapped tokens by fd"; owned by the upscaler. */
 D4R_API const char *d4r_upscaler_description(const d4r_upscaler *upscaler);

@@ -12,6 +12,7 @@
 
 extern char **environ;
 
+static void *emulator;
 static void (*reset)(void);
 static uint64_t (*call_count)(void);
 static uint64_t (*live_objects)(void);
@@ -32,7 +33,7 @@ void env_start(void)
         fprintf(stderr, "skipped: no code objects in %s (target kernels)\n", KERNELS_FOLDER);
         exit(77);
     }
-    void *emulator = dlopen(HIPEMU_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    emulator = dlopen(HIPEMU_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     void *shim = emulator ? dlopen(HIPSHIM_LIBRARY, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!shim) {
         fprintf(stderr, "%s\n", dlerror());
@@ -91,6 +92,11 @@ void env_apply(void)
 void env_mutate(const char *what)
 {
     mutate(what);
+}
+
+void *env_hip(const char *name)
+{
+    return symbol(emulator, name);
 }
 
 uint64_t env_calls(void)

@@ -55,10 +55,17 @@ const char *hip_variant_name(const hip_variant *v)
 d4r_status hip_rig_open(hip_rig *h, vk_test *t, const d4r_model *model, const hip_variant *variant,
                         uint32_t watchdog_ms)
 {
+    return hip_rig_open_on(h, t, model, variant, watchdog_ms, NULL);
+}
+
+d4r_status hip_rig_open_on(hip_rig *h, vk_test *t, const d4r_model *model, const hip_variant *variant,
+                           uint32_t watchdog_ms, void *stream)
+{
     const d4r_hip_network_params params = {.strategy = variant->strategy,
                                            .completion = variant->completion,
                                            .graphs = variant->graphs,
-                                           .watchdog_ms = watchdog_ms};
+                                           .watchdog_ms = watchdog_ms,
+                                           .stream = stream};
     const d4r_log log = {on_log, NULL, D4R_LOG_DEBUG};
     memset(h, 0, sizeof *h);
     d4r_status status = d4r_network_create_hip(model, &params, &log, &h->network);

@@ -25,6 +25,9 @@ typedef struct hip_rig {
 /* D4R_OK, or what creating the network or the engine returned; then nothing is left to close. */
 d4r_status hip_rig_open(hip_rig *h, vk_test *t, const d4r_model *model, const hip_variant *variant,
                         uint32_t watchdog_ms);
+/* The same with the embedder's own stream, NULL for none. */
+d4r_status hip_rig_open_on(hip_rig *h, vk_test *t, const d4r_model *model, const hip_variant *variant,
+                           uint32_t watchdog_ms, void *stream);
 void hip_rig_close(hip_rig *h);
 
 /* The last error line of the network or engine since the last call; "" when none. */

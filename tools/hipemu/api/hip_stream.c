@@ -370,6 +370,22 @@ hipError_t hipStreamGetFlags(hipStream_t stream, unsigned *flags)
     HIPEMU_CALL(stream_info(stream, NULL, flags), "%p", (void *)stream);
 }
 
+static hipError_t stream_device(hipStream_t handle, hipDevice_t *device)
+{
+    if (!device) return hipErrorInvalidValue;
+    pthread_mutex_lock(&hipemu.lock);
+    hipemu_stream *stream = hipemu_stream_get(handle);
+    if (stream) *device = (hipDevice_t)(stream->device - hipemu.devices);
+    pthread_mutex_unlock(&hipemu.lock);
+    return stream ? hipSuccess : hipErrorInvalidHandle;
+}
+
+HIPEMU_EXPORT hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device);
+hipError_t hipStreamGetDevice(hipStream_t stream, hipDevice_t *device)
+{
+    HIPEMU_CALL(stream_device(stream, device), "%p", (void *)stream);
+}
+
 static hipError_t stream_destroy(hipStream_t handle)
 {
     pthread_mutex_lock(&hipemu.lock);

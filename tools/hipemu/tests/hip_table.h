@@ -23,6 +23,7 @@
     X(hipStreamCreateWithPriority, hipStream_t *, unsigned, int)                                           \
     X(hipStreamGetPriority, hipStream_t, int *)                                                            \
     X(hipStreamGetFlags, hipStream_t, unsigned *)                                                          \
+    X(hipStreamGetDevice, hipStream_t, int *)                                                              \
     X(hipStreamDestroy, hipStream_t)                                                                       \
     X(hipStreamSynchronize, hipStream_t)                                                                   \
     X(hipStreamQuery, hipStream_t)                                                                         \
