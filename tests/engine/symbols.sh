@@ -25,4 +25,4 @@ if readelf -d "$shared" | grep -E 'NEEDED.*(vulkan|hip|cuda)'; then
     echo "the shared library needs a GPU library"
     exit 1
 fi
-readelf -d "$shared" | grep -q 'SONAME.*\[libd4r\.so\.[0-9]*\]' || { echo "no soname"; exit 1; }
+readelf -d "$shared" | grep -q 'SONAME.*\[libd4r\.so\.[0-9.]*\]' || { echo "no soname"; exit 1; }
