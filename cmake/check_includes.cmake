@@ -17,6 +17,8 @@ set(rules
   "runtime/cli: include/d4r runtime/base runtime/cli"
   "runtime/cli/d4r_model.c: include/d4r runtime/base runtime/cli models/format"
   "runtime/cli/d4r_net.c: include/d4r runtime/base runtime/cli models/format hip_kernels interop"
+  "runtime/cli/hip_probe.c: include/d4r runtime/base runtime/cli hip_kernels interop"
+  "runtime/cli/hip_probe.h: include/d4r runtime/base runtime/cli interop"
   "tests: *"
   "bench: *"
   "tools: *"

@@ -21,30 +21,41 @@ static void append(char *text, size_t size, const char *format, const char *a, c
     if (used < size) snprintf(text + used, size - used, format, a, b);
 }
 
-static void *open_library(const char *path, const d4r_log *log, char *opened, size_t opened_size, bool *named)
+/* NULL when none of the names can be opened. */
+static void *open_library(const char *path, bool *named, d4r_hip_attempts *attempts)
 {
-    char tried[768] = "";
     const char *environment = getenv("D4R_HIP_LIBRARY");
     const char *only = path ? path : (environment && *environment ? environment : NULL);
     const char *const *names = only ? &only : default_names;
     size_t count = only ? 1 : sizeof default_names / sizeof *default_names;
     *named = only != NULL;
+    memset(attempts, 0, sizeof *attempts);
     for (size_t i = 0; i < count; i++) {
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        if (library) {
-            snprintf(opened, opened_size, "%s", names[i]);
-            return library;
-        }
-        const char *reason = dlerror();
-        append(tried, sizeof tried, "%s%s", i ? "; " : "", names[i]);
+        const char *reason = library ? "" : dlerror();
         /* glibc repeats the name in front of the reason. */
-        const char *colon = reason ? strstr(reason, ": ") : NULL;
-        append(tried, sizeof tried, " (%s)%s", colon ? colon + 2 : (reason ? reason : "?"), "");
+        const char *colon = library || !reason ? NULL : strstr(reason, ": ");
+        snprintf(attempts->tried[i].path, sizeof attempts->tried[i].path, "%s", names[i]);
+        snprintf(attempts->tried[i].reason, sizeof attempts->tried[i].reason, "%s",
+                 colon ? colon + 2 : (reason ? reason : "?"));
+        attempts->count++;
+        if (library) return library;
     }
-    d4r_fail(log, D4R_ERROR_NO_DEVICE,
-             "HIP runtime not found; tried %s. Install ROCm's HIP runtime or set D4R_HIP_LIBRARY to its file",
-             tried);
     return NULL;
+}
+
+static d4r_status not_found(const d4r_log *log, const d4r_hip_attempts *attempts)
+{
+    char tried[768] = "";
+    for (uint32_t i = 0; i < attempts->count; i++) {
+        append(tried, sizeof tried, "%s%s", i ? "; " : "", attempts->tried[i].path);
+        append(tried, sizeof tried, " (%s)%s", attempts->tried[i].reason, "");
+    }
+    return d4r_fail(
+        log, D4R_ERROR_NO_DEVICE,
+        "HIP runtime not found; tried %s. Install ROCm's HIP runtime or set D4R_HIP_LIBRARY to its "
+        "file",
+        tried);
 }
 
 /* dlsym gives void *; ISO C has no conversion to a function pointer, POSIX guarantees the representation. */
@@ -74,15 +85,22 @@ static const char *resolve_all(d4r_hip *hip)
 
 d4r_status d4r_hip_load(const char *path, const d4r_log *log, d4r_hip **out)
 {
+    d4r_hip_attempts attempts;
+    return d4r_hip_load_told(path, log, &attempts, out);
+}
+
+d4r_status d4r_hip_load_told(const char *path, const d4r_log *log, d4r_hip_attempts *attempts, d4r_hip **out)
+{
     *out = NULL;
     d4r_hip *hip = calloc(1, sizeof *hip);
     if (!hip) return d4r_fail(log, D4R_ERROR_MEMORY, "HIP table: out of memory");
     if (log) hip->log = *log;
-    hip->library = open_library(path, log, hip->path, sizeof hip->path, &hip->named);
+    hip->library = open_library(path, &hip->named, attempts);
     if (!hip->library) {
         free(hip);
-        return D4R_ERROR_NO_DEVICE;
+        return not_found(log, attempts);
     }
+    snprintf(hip->path, sizeof hip->path, "%s", attempts->tried[attempts->count - 1].path);
     const char *missing = resolve_all(hip);
     if (missing) {
         d4r_fail(log, D4R_ERROR_NO_DEVICE,

@@ -35,10 +35,20 @@ typedef struct d4r_hip_device {
     uint32_t multiprocessors;
 } d4r_hip_device;
 
+/* The names that were tried to open the runtime, each with the loader's reason, "" for the one that was opened. */
+typedef struct d4r_hip_attempts {
+    uint32_t count;
+    struct {
+        char path[256], reason[256];
+    } tried[4];
+} d4r_hip_attempts;
+
 /* Opens the runtime: `path`, else $D4R_HIP_LIBRARY, else libamdhip64.so.7, .6, .5, libamdhip64.so. A path
  * that is given (either way) is the only one tried. D4R_ERROR_NO_DEVICE: not found (the log lists every path
  * tried with the loader's reason) or a required symbol is missing (named). hipInit is not called yet. */
 d4r_status d4r_hip_load(const char *path, const d4r_log *log, d4r_hip **hip);
+/* The same, and tells what was tried. */
+d4r_status d4r_hip_load_told(const char *path, const d4r_log *log, d4r_hip_attempts *attempts, d4r_hip **hip);
 /* The same table over NVIDIA's driver: `path`, else $D4R_CUDA_LIBRARY, else libcuda.so.1. */
 d4r_status d4r_hip_load_nvidia(const char *path, const d4r_log *log, d4r_hip **hip);
 void d4r_hip_unload(d4r_hip **hip); /* frees the table; the library itself stays loaded */

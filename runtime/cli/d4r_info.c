@@ -11,8 +11,10 @@ static const char help_text[] =
     "Usage: d4r-info [options]\n"
     "Lists the Vulkan devices with the features that d4r needs and they lack, the HIP library (or every path "
     "that\n"
-    "was tried), the HIP devices, which Vulkan device each belongs to (by PCI address), and which networks "
-    "could run.\n"
+    "was tried), the HIP devices, which Vulkan device each belongs to (by PCI address), their code objects, "
+    "and "
+    "which\n"
+    "networks could run. What it says of HIP comes from the library's own look-ups.\n"
     "\n"
     "  --json FILE    the same as JSON; '-' for standard output instead of the text\n"
     "  --help, --version\n"
@@ -27,15 +29,11 @@ typedef struct machine {
     hip_probe_result hip;
 } machine;
 
-/* The Vulkan device at the same PCI address; -1: none. */
-static int match(const machine *m, const hip_device_info *device)
+/* The first Vulkan device that would use this HIP device; -1: none. */
+static int match(const machine *m, unsigned device)
 {
-    for (unsigned i = 0; device->pci_known && i < m->vulkan.device_count; i++) {
-        const vk_device_info *info = &m->vulkan.devices[i];
-        if (info->pci_known && (int)info->pci_domain == device->pci_domain &&
-            (int)info->pci_bus == device->pci_bus && (int)info->pci_device == device->pci_device)
-            return (int)i;
-    }
+    for (unsigned i = 0; i < m->vulkan.device_count; i++)
+        if (m->hip.pairs[i].device == (int)device) return (int)i;
     return -1;
 }
 
@@ -43,16 +41,6 @@ static bool any_usable(const machine *m)
 {
     for (unsigned i = 0; i < m->vulkan.device_count; i++)
         if (m->vulkan.devices[i].usable) return true;
-    return false;
-}
-
-/* Whether a HIP device belongs to a Vulkan device that d4r can use. */
-static bool any_hip_match(const machine *m)
-{
-    for (int i = 0; i < m->hip.device_count; i++) {
-        int vulkan = match(m, &m->hip.devices[i]);
-        if (vulkan >= 0 && m->vulkan.devices[vulkan].usable) return true;
-    }
     return false;
 }
 
@@ -65,12 +53,8 @@ static void why_not(const machine *m, const char *network, char *reason, size_t 
                  m->vulkan.device_count ? "no Vulkan device has every needed feature" : m->vulkan.problem);
     else if (!strcmp(network, "vulkan"))
         snprintf(reason, size, "not part of this version");
-    else if (!strcmp(network, "hip") && !m->hip.device_count)
-        snprintf(reason, size, "%s", m->hip.problem);
-    else if (!strcmp(network, "hip") && !any_hip_match(m))
-        snprintf(reason, size,
-                 "no HIP device has the PCI address of a usable Vulkan device (d4r-m --hip-device can "
-                 "still name one, such as an emulator)");
+    else if (!strcmp(network, "hip") && hip_probe_usable(&m->hip, &m->vulkan, reason, size))
+        reason[0] = 0;
 }
 
 /* ---- text */
@@ -94,25 +78,44 @@ static void print_vulkan(const machine *m)
     }
 }
 
+static void print_hip_device(const machine *m, unsigned index)
+{
+    const hip_device_report *r = &m->hip.devices[index];
+    const int vulkan = match(m, index);
+    printf("  device %u: %s", index, r->known ? r->device.name : "unknown");
+    if (r->known)
+        printf(", %s, %u multiprocessors, PCI %04x:%02x:%02x",
+               r->device.arch[0] ? r->device.arch : "unknown architecture", r->device.multiprocessors,
+               r->device.pci_domain, r->device.pci_bus, r->device.pci_device);
+    if (vulkan >= 0)
+        printf(", is Vulkan device %d\n", vulkan);
+    else
+        printf(", matches no Vulkan device\n");
+    if (r->runnable)
+        printf("    code object %s\n", r->code_object);
+    else
+        printf("    cannot run the network: %s\n", r->problem);
+}
+
 static void print_hip(const machine *m)
 {
     const hip_probe_result *hip = &m->hip;
-    printf("HIP: %s\n", hip->loaded ? hip->attempts[hip->attempt_count - 1].path : hip->problem);
-    for (int i = 0; i < hip->attempt_count; i++)
-        if (hip->attempts[i].problem[0])
-            printf("  tried %s: %s\n", hip->attempts[i].path, hip->attempts[i].problem);
-    if (hip->runtime_version) printf("  runtime version %d\n", hip->runtime_version);
-    if (hip->loaded && hip->problem[0]) printf("  %s\n", hip->problem);
-    for (int i = 0; i < hip->device_count; i++) {
-        const hip_device_info *d = &hip->devices[i];
-        int vulkan = match(m, d);
-        printf("  device %d: %s", i, d->architecture[0] ? d->architecture : "unknown architecture");
-        if (d->pci_known) printf(", PCI %04x:%02x:%02x", d->pci_domain, d->pci_bus, d->pci_device);
-        if (vulkan >= 0)
-            printf(", is Vulkan device %d\n", vulkan);
-        else
-            printf(", matches no Vulkan device\n");
+    printf("HIP: %s\n", hip->loaded ? hip->path : "no HIP library could be used");
+    for (unsigned i = 0; i < hip->attempts.count; i++)
+        if (hip->attempts.tried[i].reason[0])
+            printf("  tried %s: %s\n", hip->attempts.tried[i].path, hip->attempts.tried[i].reason);
+    if (hip->loaded) {
+        if (hip->runtime_version) printf("  runtime version %d\n", hip->runtime_version);
+        printf("  graphs: %s, marker hand-off: %s, streams of an embedder: %s\n",
+               hip->can_graph ? "yes" : "no", hip->can_marker ? "yes" : "no",
+               hip->can_take_stream ? "yes" : "no");
     }
+    if (hip->problem[0] &&
+        (hip->loaded || !hip->attempts.count || !hip->attempts.tried[hip->attempts.count - 1].reason[0]))
+        printf("  %s\n", hip->problem);
+    for (unsigned i = 0; i < hip->device_count; i++) print_hip_device(m, i);
+    for (unsigned i = 0; hip->device_count && i < m->vulkan.device_count; i++)
+        if (hip->pairs[i].device < 0) printf("  for Vulkan device %u: %s\n", i, hip->pairs[i].problem);
 }
 
 static void print_networks(const machine *m)
@@ -120,7 +123,7 @@ static void print_networks(const machine *m)
     static const char *const networks[] = {"cpu", "vulkan", "hip"};
     printf("Networks:\n");
     for (int i = 0; i < 3; i++) {
-        char reason[320];
+        char reason[512];
         why_not(m, networks[i], reason, sizeof reason);
         printf("  %-7s %s%s\n", networks[i], reason[0] ? "no: " : "yes", reason);
     }
@@ -154,6 +157,9 @@ static cJSON *vulkan_json(const machine *m)
         cJSON_AddBoolToObject(entry, "external_memory_fd", d->external_memory_fd);
         if (d->pci_known) add_pci(entry, d->pci_domain, d->pci_bus, d->pci_device);
         cJSON_AddBoolToObject(entry, "usable", d->usable);
+        cJSON_AddNumberToObject(entry, "hip_device", m->hip.pairs[i].device);
+        if (m->hip.pairs[i].problem[0])
+            cJSON_AddStringToObject(entry, "hip_problem", m->hip.pairs[i].problem);
         cJSON *missing = cJSON_AddArrayToObject(entry, "missing");
         for (unsigned k = 0; k < d->missing_count; k++)
             cJSON_AddItemToArray(missing, cJSON_CreateString(d->missing[k]));
@@ -162,30 +168,45 @@ static cJSON *vulkan_json(const machine *m)
     return root;
 }
 
+static void add_device(const machine *m, unsigned index, cJSON *devices)
+{
+    const hip_device_report *r = &m->hip.devices[index];
+    cJSON *entry = cJSON_CreateObject();
+    cJSON_AddStringToObject(entry, "name", r->device.name);
+    cJSON_AddStringToObject(entry, "architecture", r->device.arch);
+    cJSON_AddNumberToObject(entry, "multiprocessors", r->device.multiprocessors);
+    if (r->known) add_pci(entry, r->device.pci_domain, r->device.pci_bus, r->device.pci_device);
+    cJSON_AddNumberToObject(entry, "vulkan_device", match(m, index));
+    if (r->runnable) {
+        cJSON_AddStringToObject(entry, "code_object", r->code_object);
+        cJSON_AddStringToObject(entry, "code_object_sha256", r->code_object_sha);
+    } else {
+        cJSON_AddStringToObject(entry, "problem", r->problem);
+    }
+    cJSON_AddItemToArray(devices, entry);
+}
+
 static cJSON *hip_json(const machine *m)
 {
     const hip_probe_result *hip = &m->hip;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddBoolToObject(root, "loaded", hip->loaded);
+    if (hip->loaded) cJSON_AddStringToObject(root, "library", hip->path);
     cJSON_AddNumberToObject(root, "runtime_version", hip->runtime_version);
+    cJSON_AddBoolToObject(root, "graphs", hip->can_graph);
+    cJSON_AddBoolToObject(root, "marker_handoff", hip->can_marker);
+    cJSON_AddBoolToObject(root, "embedder_streams", hip->can_take_stream);
     if (hip->problem[0]) cJSON_AddStringToObject(root, "problem", hip->problem);
     cJSON *tried = cJSON_AddArrayToObject(root, "tried");
-    for (int i = 0; i < hip->attempt_count; i++) {
+    for (unsigned i = 0; i < hip->attempts.count; i++) {
         cJSON *entry = cJSON_CreateObject();
-        cJSON_AddStringToObject(entry, "path", hip->attempts[i].path);
-        if (hip->attempts[i].problem[0]) cJSON_AddStringToObject(entry, "problem", hip->attempts[i].problem);
+        cJSON_AddStringToObject(entry, "path", hip->attempts.tried[i].path);
+        if (hip->attempts.tried[i].reason[0])
+            cJSON_AddStringToObject(entry, "problem", hip->attempts.tried[i].reason);
         cJSON_AddItemToArray(tried, entry);
     }
     cJSON *devices = cJSON_AddArrayToObject(root, "devices");
-    for (int i = 0; i < hip->device_count; i++) {
-        const hip_device_info *d = &hip->devices[i];
-        cJSON *entry = cJSON_CreateObject();
-        cJSON_AddStringToObject(entry, "architecture", d->architecture);
-        if (d->pci_known)
-            add_pci(entry, (unsigned)d->pci_domain, (unsigned)d->pci_bus, (unsigned)d->pci_device);
-        cJSON_AddNumberToObject(entry, "vulkan_device", match(m, d));
-        cJSON_AddItemToArray(devices, entry);
-    }
+    for (unsigned i = 0; i < hip->device_count; i++) add_device(m, i, devices);
     return root;
 }
 
@@ -199,7 +220,7 @@ static d4r_status write_json(const machine *m, const char *path)
     cJSON_AddItemToObject(root, "hip", hip_json(m));
     cJSON *list = cJSON_AddObjectToObject(root, "networks");
     for (int i = 0; i < 3; i++) {
-        char reason[320];
+        char reason[512];
         why_not(m, networks[i], reason, sizeof reason);
         cJSON *entry = cJSON_AddObjectToObject(list, networks[i]);
         cJSON_AddBoolToObject(entry, "usable", !reason[0]);
@@ -236,7 +257,7 @@ int main(int count, char **arguments)
     machine *m = calloc(1, sizeof *m);
     if (!m) return CLI_DEVICE;
     vk_probe(&m->vulkan);
-    hip_probe(&m->hip);
+    hip_probe(&m->hip, &m->vulkan);
     if (!json || strcmp(json, "-") != 0) {
         printf("d4r %s\n", d4r_version_string());
         print_vulkan(m);

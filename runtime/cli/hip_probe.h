@@ -1,34 +1,44 @@
-/* What d4r-info tells about HIP: the library and its devices. Only plain calls that exist in every version. */
+/* What d4r-info tells about HIP: what the library itself would open, find and load, asked through the library's own
+ * table and checks (interop/hip.h, hip_kernels/code_object.h). */
 #ifndef D4R_RUNTIME_CLI_HIP_PROBE_H
 #define D4R_RUNTIME_CLI_HIP_PROBE_H
 
-#include <stdbool.h>
+#include "interop/hip.h"
+#include "runtime/cli/vk_probe.h"
 
-#define HIP_MAX_PATHS 5
 #define HIP_MAX_DEVICES 16
 
-typedef struct hip_attempt {
-    char path[256];
-    char problem[256]; /* empty: it was opened */
-} hip_attempt;
+typedef struct hip_device_report {
+    d4r_hip_device device;
+    bool known;               /* its attributes could be read */
+    bool runnable;            /* a code object of its architecture was found and is sound */
+    char code_object[512];    /* its file */
+    char code_object_sha[65]; /* SHA-256 */
+    char problem[512];        /* why it cannot run the network */
+} hip_device_report;
 
-typedef struct hip_device_info {
-    char architecture[64]; /* "gfx1201"; empty: unknown */
-    bool pci_known;
-    int pci_domain, pci_bus, pci_device;
-} hip_device_info;
+/* A Vulkan device's view: which HIP device the network would run on. */
+typedef struct hip_pair {
+    int device; /* -1: none */
+    char problem[512];
+} hip_pair;
 
 typedef struct hip_probe_result {
-    bool named; /* by D4R_HIP_LIBRARY */
-    int attempt_count;
-    hip_attempt attempts[HIP_MAX_PATHS];
-    bool loaded;
+    d4r_hip_attempts attempts;
+    bool loaded, named; /* named: by D4R_HIP_LIBRARY */
+    char path[256];
     int runtime_version; /* 0: unknown */
-    char problem[256];   /* why there are no devices */
-    int device_count;
-    hip_device_info devices[HIP_MAX_DEVICES];
+    bool can_graph, can_marker, can_take_stream;
+    char problem[512]; /* why there are no devices */
+    unsigned device_count;
+    hip_device_report devices[HIP_MAX_DEVICES];
+    hip_pair pairs[VK_MAX_DEVICES]; /* of the Vulkan devices, in their order */
 } hip_probe_result;
 
-void hip_probe(hip_probe_result *result);
+void hip_probe(hip_probe_result *result, const vk_probe_result *vulkan);
+
+/* Whether the HIP network could run beside a Vulkan device that d4r can use; else `reason` says why not. */
+bool hip_probe_usable(const hip_probe_result *result, const vk_probe_result *vulkan, char *reason,
+                      size_t size);
 
 #endif

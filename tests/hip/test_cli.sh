@@ -79,6 +79,24 @@ head -c 5000 tokens.npy >short.npy
 expect 5 "short.npy" net model --network cpu --in short.npy --out x.npy
 absent x.npy no-folder/x.npy
 
+# ---- d4r-info says what the library would do
+info() { "$BIN/d4r-info" "$@"; }
+hip_part() { info "$@" | sed -n '/^HIP/,$p'; }
+expect 0 "hip     yes" info
+expect 0 "runtime version 70100000" info
+D4R_HIPEMU_ARCH=gfx1201,gfx1100 expect 0 "gfx1201, 32 multiprocessors, PCI 0000:03:00, is Vulkan device 0" info
+D4R_HIPEMU_ARCH=gfx1201,gfx1100 expect 0 "gfx1100, 48 multiprocessors, PCI 0000:04:00, matches no Vulkan device" info
+expect 0 "kernels/gfx1201/m.hsaco" hip_part
+D4R_HIPEMU_ARCH=none expect 0 "hip     no: no HIP device was found by $emulator" info
+D4R_HIP_LIBRARY=/nonexistent.so expect 0 "tried /nonexistent.so: cannot open" info
+D4R_HIP_LIBRARY=/nonexistent.so expect 0 "hip     no: HIP runtime not found; tried /nonexistent.so" info
+D4R_KERNELS=/nonexistent expect 0 "hip     no: kernels for gfx1201 not found; tried /nonexistent/gfx1201/m.hsaco" info
+D4R_HIPEMU_FAIL=hipDeviceGetName:1 expect 0 "cannot run the network: HIP device attributes: HIP error" info
+info --json info.json >log || fail "d4r-info --json"
+for text in '"library":"'"$emulator"'"' '"hip_device":0' '"vulkan_device":0' '"architecture":"gfx1201"' '"hip":{"usable":true}'; do
+    tr -d ' \t\n' <info.json | grep -qF -- "$text" || fail "info.json lacks $text"
+done
+
 # ---- no device, no library, no kernels, a lost device
 D4R_HIPEMU_ARCH=none expect 3 "no HIP device was found by $emulator" m model seq x 1 hip
 D4R_HIPEMU_ARCH=none expect 3 "no HIP device was found" net model --network hip --in tokens.npy --out x.npy

@@ -128,6 +128,7 @@ static void test_streams(void **state)
     HIP_OK(hip.hipStreamGetDevice(stream, &device));
     assert_int_equal(device, 0);
     HIP_IS(hipErrorInvalidValue, hip.hipStreamGetDevice(stream, NULL));
+    assert_int_equal(hip.hipGetLastError(), hipErrorInvalidValue);
     order_log log = {.lock = PTHREAD_MUTEX_INITIALIZER};
     order_item items[3] = {{&log, 0, 20}, {&log, 1, 0}, {&log, 2, 0}};
     HIP_OK(hip.hipLaunchHostFunc(stream, log_item, &items[0]));
