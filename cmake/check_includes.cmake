@@ -8,9 +8,9 @@ set(rules
   "include/d4r: include/d4r"
   "runtime/base: include/d4r runtime/base"
   "interop: include/d4r runtime/base interop"
-  "vk_stages: include/d4r runtime/base vk_stages models/format/m_layout.h"
+  "vk_stages: include/d4r runtime/base vk_stages models/format/m_layout.h models/format/k_layout.h"
   # The launcher goes through the HIP table, which is of interop.
-  "hip_kernels: include/d4r runtime/base hip_kernels models/format/m_layout.h interop/hip.h interop/hip_api.h"
+  "hip_kernels: include/d4r runtime/base hip_kernels models/format/m_layout.h models/format/k_layout.h interop/hip.h interop/hip_api.h"
   "models: include/d4r runtime/base models"
   "models/tests: *"
   "runtime: include/d4r runtime/base runtime interop vk_stages hip_kernels models -runtime/cli"

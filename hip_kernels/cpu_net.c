@@ -58,8 +58,9 @@ bool d4r_cpu_level_available(d4r_cpu_level level)
     return level == D4R_CPU_AUTO || level_kernels(level) != NULL;
 }
 
-static d4r_status choose_level(d4r_cpu_net *net, d4r_cpu_level level, const d4r_log *log)
+d4r_status d4r_cpu_level_resolve(d4r_cpu_level *chosen, const d4r_log *log)
 {
+    d4r_cpu_level level = *chosen;
     const char *forced = getenv("D4R_CPU_LEVEL");
     if (level == D4R_CPU_AUTO && forced && forced[0]) {
         for (int i = 0; i < D4R_CPU_LEVEL_COUNT; i++)
@@ -76,11 +77,19 @@ static d4r_status choose_level(d4r_cpu_net *net, d4r_cpu_level level, const d4r_
     if (!name)
         return d4r_fail(log, D4R_ERROR_ARGUMENT, "CPU network: instruction set level %d is unknown",
                         (int)level);
-    net->kernels = level_kernels(level);
-    net->level = level;
-    if (!net->kernels)
+    if (!level_kernels(level))
         return d4r_fail(log, D4R_ERROR_FEATURE,
                         "CPU network: this CPU or build lacks instruction set level %s", name);
+    *chosen = level;
+    return D4R_OK;
+}
+
+static d4r_status choose_level(d4r_cpu_net *net, d4r_cpu_level level, const d4r_log *log)
+{
+    d4r_status status = d4r_cpu_level_resolve(&level, log);
+    if (status != D4R_OK) return status;
+    net->kernels = level_kernels(level);
+    net->level = level;
     return D4R_OK;
 }
 

@@ -27,6 +27,8 @@ typedef enum d4r_cpu_level {
 const char *d4r_cpu_level_name(d4r_cpu_level level);
 /* True when this build and this CPU can run the level (AUTO: always). */
 bool d4r_cpu_level_available(d4r_cpu_level level);
+/* Replaces AUTO by the level that will run. Errors: ARGUMENT (unknown, or so named by the environment), FEATURE. */
+d4r_status d4r_cpu_level_resolve(d4r_cpu_level *level, const d4r_log *log);
 
 typedef struct d4r_cpu_net_params {
     const uint8_t *network; /* hipnet.bin (d4r_model.network), read during create only */

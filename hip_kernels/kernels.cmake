@@ -1,13 +1,16 @@
 # Target `kernels`: one code object for each architecture of architectures.def, with its manifest beside it:
-#   <build>/kernels/<arch>/m.hsaco, m.json          installed under lib/d4r/kernels/<arch>/
+#   <build>/kernels/<arch>/m.hsaco, m.json, k.hsaco, k.json          (presets M and K) installed under lib/d4r/kernels/<arch>/
 # Needs clang >= 19 with the AMDGPU target (Debian: clang-19 lld-19), or ROCm's hipcc or clang named by the environment
 # or cache variable D4R_HIPCC. No ROCm headers or libraries are used.
 
 set(D4R_KERNEL_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++17 -O3 -ffp-contract=off
   -Wall -Wextra -Werror)
-set(D4R_KERNEL_SOURCES hip_kernels/m_kernels.hip hip_kernels/m_args.h hip_kernels/m_block.h
+set(D4R_KERNEL_SOURCES_m hip_kernels/m_kernels.hip hip_kernels/m_args.h hip_kernels/m_block.h
   hip_kernels/m_kernel_config.h hip_kernels/tile_gfx.h hip_kernels/tile_gfx_rows.h hip_kernels/tile_gfx11.h
   hip_kernels/tile_gfx12.h models/format/m_layout.h)
+set(D4R_KERNEL_SOURCES_k hip_kernels/k_kernels.hip hip_kernels/m_args.h hip_kernels/k_block.h
+  hip_kernels/k_kernel_config.h hip_kernels/tile_gfx.h hip_kernels/tile_gfx_rows.h hip_kernels/tile_gfx11.h
+  hip_kernels/tile_gfx12.h hip_kernels/tile_half_gfx.h models/format/k_layout.h models/format/m_layout.h)
 
 if(NOT D4R_HIPCC AND DEFINED ENV{D4R_HIPCC})
   set(D4R_HIPCC $ENV{D4R_HIPCC})
@@ -42,7 +45,8 @@ endif()
 execute_process(COMMAND ${D4R_HIPCC} --version OUTPUT_VARIABLE version ERROR_QUIET)
 string(REGEX REPLACE "\n.*" "" version "${version}")
 file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/architectures.def lines REGEX "^D4R_ARCHITECTURE")
-list(TRANSFORM D4R_KERNEL_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
+list(TRANSFORM D4R_KERNEL_SOURCES_m PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE sources_m)
+list(TRANSFORM D4R_KERNEL_SOURCES_k PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE sources_k)
 set(objects)
 foreach(line ${lines})
   string(REGEX REPLACE "^D4R_ARCHITECTURE\\(([a-z0-9]+),.*" "\\1" arch "${line}")
@@ -59,19 +63,21 @@ foreach(line ${lines})
   endif()
   set(folder ${CMAKE_BINARY_DIR}/kernels/${arch})
   file(MAKE_DIRECTORY ${folder})
-  add_custom_command(
-    OUTPUT ${folder}/m.hsaco ${folder}/m.json
-    COMMAND ${D4R_HIPCC} ${D4R_KERNEL_FLAGS} --offload-arch=${target} -I. hip_kernels/m_kernels.hip
-      -o ${folder}/m.hsaco
-    COMMAND ${relabel} ${folder}/m.hsaco
-    COMMAND ${CMAKE_COMMAND} -DOBJECT=${folder}/m.hsaco -DMANIFEST=${folder}/m.json -DARCH=${arch} -DTARGET=${target}
-      "-DCOMPILER=${version}" "-DFLAGS=${D4R_KERNEL_FLAGS}" "-DSOURCES=${D4R_KERNEL_SOURCES}"
-      -P ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
-    DEPENDS ${sources} ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
-    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    COMMENT "Kernels ${arch}"
-    VERBATIM)
-  list(APPEND objects ${folder}/m.hsaco)
+  foreach(preset m k)
+    set(object ${folder}/${preset}.hsaco)
+    add_custom_command(
+      OUTPUT ${object} ${folder}/${preset}.json
+      COMMAND ${D4R_HIPCC} ${D4R_KERNEL_FLAGS} --offload-arch=${target} -I. hip_kernels/${preset}_kernels.hip -o ${object}
+      COMMAND ${relabel} ${object}
+      COMMAND ${CMAKE_COMMAND} -DOBJECT=${object} -DMANIFEST=${folder}/${preset}.json -DARCH=${arch} -DTARGET=${target}
+        "-DCOMPILER=${version}" "-DFLAGS=${D4R_KERNEL_FLAGS}" "-DSOURCES=${D4R_KERNEL_SOURCES_${preset}}"
+        -P ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
+      DEPENDS ${sources_${preset}} ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
+      WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+      COMMENT "Kernels ${arch} ${preset}"
+      VERBATIM)
+    list(APPEND objects ${object})
+  endforeach()
 endforeach()
 add_custom_target(kernels DEPENDS ${objects})
 install(DIRECTORY ${CMAKE_BINARY_DIR}/kernels/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/d4r/kernels OPTIONAL)

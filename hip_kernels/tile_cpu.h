@@ -22,7 +22,9 @@
 #define TILE_FN static inline __attribute__((always_inline))
 #define TILE_UNROLL
 #define TILE_ROLL
+#ifndef TILE_WINDOWS
 #define TILE_WINDOWS 2
+#endif
 #define TILE_LANES (16 * TILE_WINDOWS)
 
 #if defined(__AVX512F__)
@@ -39,7 +41,7 @@
 #endif
 #define TILE_VECTORS (TILE_LANES / TILE_VECTOR)
 
-#if defined(__AVX512BF16__)
+#if defined(__AVX512BF16__) && !defined(TILE_HALF)
 #define TILE_BF16 1
 #define TILE_PANEL_SCALE 2 /* bytes of a prepared weight */
 #else
@@ -89,6 +91,9 @@ typedef struct tile_group {
     int32_t fine_columns;
     int32_t masked;             /* some token of the group is outside */
     float key_mask[TILE_LANES]; /* 0, or -infinity for keys outside the grid */
+#ifdef TILE_HALF                /* 8x8 windows: tile_half_cpu.h */
+    int32_t coarse[TILE_LANES];
+#endif
 } tile_group;
 
 /* ---- vectors

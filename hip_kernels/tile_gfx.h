@@ -43,6 +43,12 @@ typedef struct tile_group {
      * it is constant after inlining. */
     const unsigned char *staged;
     int matrices_first, matrices_end, vectors_first, vectors_end;
+#ifdef TILE_HALF /* 8x8 windows: tile_half_gfx.h */
+    int place, coarse;
+    unsigned outside_places[4]; /* as `outside`, of each place's tokens */
+    unsigned char *memory, *keys;
+    float one; /* 1, unknown to the compiler: conversions become fused multiply-adds, one instruction each */
+#endif
 } tile_group;
 
 TILE_FN int tile_clamp(int x, int most)

@@ -12,7 +12,9 @@
 #ifndef D4R_HIP_KERNELS_TILE_GFX11_H
 #define D4R_HIP_KERNELS_TILE_GFX11_H
 
+#ifndef TILE_PANEL_SCALE
 #define TILE_PANEL_SCALE 2 /* f16; tile: [half of the inputs][row][8], D4R_M_GFX11_TILE_BYTE */
+#endif
 
 #include "hip_kernels/tile_gfx.h"
 
