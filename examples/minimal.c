@@ -11,6 +11,11 @@
 #include "d4r/d4r_vulkan.h"
 #include "pattern.h"
 
+/* [d4r] who computes the network; the examples beside this one put theirs here. */
+#ifndef NETWORK
+#define NETWORK(model, log, network) d4r_network_create_cpu(model, NULL, log, network)
+#endif
+
 static const d4r_size render = {320, 180}, output = {640, 360};
 
 typedef struct image {
@@ -165,16 +170,15 @@ static VkBufferImageCopy whole(VkDeviceSize offset, d4r_size size)
 static void draw(const app *a, VkCommandBuffer commands, unsigned frame, d4r_vec2 jitter)
 {
     const image *images[3] = {&a->color, &a->motion, &a->depth};
+    const VkImageLayout copied = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     const VkDeviceSize offsets[3] = {0, COLOR_BYTES, COLOR_BYTES + MOTION_BYTES};
     pattern_render(frame, render, jitter, (float *)(void *)a->mapped,
                    (float *)(void *)(a->mapped + offsets[1]), (float *)(void *)(a->mapped + offsets[2]));
     for (int i = 0; i < 3; i++) {
         VkBufferImageCopy region = whole(offsets[i], render);
-        barrier(commands, images[i]->image, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
-        vkCmdCopyBufferToImage(commands, a->staging, images[i]->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                               1, &region);
-        barrier(commands, images[i]->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
-                VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
+        barrier(commands, images[i]->image, VK_IMAGE_LAYOUT_UNDEFINED, copied);
+        vkCmdCopyBufferToImage(commands, a->staging, images[i]->image, copied, 1, &region);
+        barrier(commands, images[i]->image, copied, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
     }
 }
 
@@ -267,7 +271,7 @@ int main(int argc, char **argv)
     d4r_network *network;
     d4r_engine *engine;
     if (d4r_model_load(argv[1], &a.log, &model) != D4R_OK) return 4;
-    check(d4r_network_create_cpu(model, NULL, &a.log, &network), "d4r_network_create_cpu");
+    if (NETWORK(model, &a.log, &network) != D4R_OK) return 3;
     d4r_engine_params params = d4r_engine_params_default();
     params.device = (d4r_vulkan_device){vkGetInstanceProcAddr, a.instance, a.gpu, a.device, 0, NULL};
     params.model = model;
