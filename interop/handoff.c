@@ -598,6 +598,23 @@ uint64_t d4r_handoff_failures(d4r_handoff *h)
     return failures;
 }
 
+d4r_status d4r_handoff_idle(d4r_handoff *h)
+{
+    const uint64_t deadline = now_ns() + h->watchdog_ns + SUBMITTED_GRACE_NS;
+    d4r_status status = D4R_OK;
+    pthread_mutex_lock(&h->lock);
+    for (uint64_t id = h->resolved; id < h->next_id && status == D4R_OK; id++)
+        if (slot_of(h, id)->state == FRAME_RECORDED) status = D4R_ERROR_STATE;
+    while (status == D4R_OK && (h->resolved < h->next_id || h->busy)) {
+        if (now_ns() >= deadline)
+            status = D4R_ERROR_TIMEOUT;
+        else
+            wait_until(&h->changed, &h->lock, deadline);
+    }
+    pthread_mutex_unlock(&h->lock);
+    return status;
+}
+
 bool d4r_handoff_times(d4r_handoff *h, uint64_t id, uint64_t *start_ns, uint64_t *end_ns)
 {
     frame_slot *slot = slot_of(h, id);

@@ -60,6 +60,10 @@ d4r_status d4r_handoff_status(d4r_handoff *handoff, uint64_t id);
 /* Frames failed or discarded so far: a change since the last recording means reset. */
 uint64_t d4r_handoff_failures(d4r_handoff *handoff);
 
+/* Waits until no frame is outstanding and no callback is active. D4R_ERROR_STATE: a frame is recorded, but neither
+ * submitted nor discarded; D4R_ERROR_TIMEOUT: the bound of a job and 10 s have passed. */
+d4r_status d4r_handoff_idle(d4r_handoff *handoff);
+
 /* When a frame's job started (A seen) and ended, CLOCK_MONOTONIC; false when unknown or not run. */
 bool d4r_handoff_times(d4r_handoff *handoff, uint64_t id, uint64_t *start_ns, uint64_t *end_ns);
 

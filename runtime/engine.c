@@ -17,7 +17,7 @@ d4r_engine_params d4r_engine_params_default(void)
 
 /* ---- checks ---- */
 
-static d4r_status check_params(const d4r_engine_params *params, d4r_size *max_render)
+d4r_status d4r_engine_check_params(const d4r_engine_params *params, d4r_size *max_render)
 {
     const d4r_log *log = &params->log;
     d4r_status status;
@@ -52,20 +52,20 @@ static d4r_status check_queue_family(const d4r_vk *vk)
                     vk->queue_family, count);
 }
 
-static d4r_status check_limits(const d4r_engine *engine)
+d4r_status d4r_engine_check_limits(const d4r_vk *vk, const d4r_sizes *sizes)
 {
-    const VkPhysicalDeviceLimits *limits = &engine->vk.properties.limits;
-    d4r_size r = engine->sizes.reconstruction, output = engine->sizes.output;
+    const VkPhysicalDeviceLimits *limits = &vk->properties.limits;
+    d4r_size r = sizes->reconstruction, output = sizes->output;
     if (r.width > limits->maxImageDimension2D || r.height > limits->maxImageDimension2D)
-        return d4r_fail(&engine->vk.log, D4R_ERROR_ARGUMENT,
+        return d4r_fail(&vk->log, D4R_ERROR_ARGUMENT,
                         "params.output is %ux%u: its reconstruction image of %ux%u exceeds the device's "
                         "maxImageDimension2D of %u",
                         output.width, output.height, r.width, r.height, limits->maxImageDimension2D);
-    if (engine->sizes.token_bytes > limits->maxStorageBufferRange)
-        return d4r_fail(&engine->vk.log, D4R_ERROR_ARGUMENT,
+    if (sizes->token_bytes > limits->maxStorageBufferRange)
+        return d4r_fail(&vk->log, D4R_ERROR_ARGUMENT,
                         "params.max_render is %ux%u: its %" PRIu64
                         " bytes of tokens exceed the device's maxStorageBufferRange of %u",
-                        engine->sizes.render.width, engine->sizes.render.height, engine->sizes.token_bytes,
+                        sizes->render.width, sizes->render.height, sizes->token_bytes,
                         limits->maxStorageBufferRange);
     return D4R_OK;
 }
@@ -90,22 +90,46 @@ static d4r_status create_handoff(d4r_engine *engine)
     return status;
 }
 
-static d4r_status create_parts(d4r_engine *engine)
+d4r_shared_desc d4r_engine_shared_desc(const d4r_engine *engine, d4r_size token_grid)
+{
+    const d4r_network_callbacks *network = &engine->params.network->callbacks;
+    return (d4r_shared_desc){.vk = &engine->vk,
+                             .max_token_grid = token_grid,
+                             .bytes = (uint64_t)token_grid.width * token_grid.height * 64,
+                             .needs_host_map = network->needs_host_map,
+                             .needs_fd = network->needs_fd};
+}
+
+d4r_m_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engine_params *params)
+{
+    return (d4r_m_stages_desc){.vk = &engine->vk,
+                               .output = params->output,
+                               .max_render = params->max_render,
+                               .conventions = params->conventions,
+                               .output_format = params->output_format,
+                               .exact_filter = params->exact_filter,
+                               .weights = params->model->stage_weights,
+                               .tokens = engine->shared.tokens.buffer,
+                               .head = engine->shared.head.buffer,
+                               .token_bytes = engine->shared.info.tokens_bytes};
+}
+
+/* Tokens of the largest render size, or of a larger one. */
+static d4r_size reserved_grid(const d4r_engine *engine, d4r_size reserve_render)
+{
+    d4r_size grid = engine->sizes.token_grid;
+    const uint32_t width = (reserve_render.width + 31) / 32 * 16;
+    const uint32_t height = (reserve_render.height + 31) / 32 * 16;
+    if (width > grid.width) grid.width = width;
+    if (height > grid.height) grid.height = height;
+    return grid;
+}
+
+static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
 {
     const d4r_engine_params *p = &engine->params;
-    d4r_shared_desc shared = {.vk = &engine->vk,
-                              .max_token_grid = engine->sizes.token_grid,
-                              .bytes = engine->sizes.token_bytes,
-                              .needs_host_map = p->network->callbacks.needs_host_map,
-                              .needs_fd = p->network->callbacks.needs_fd};
-    d4r_m_stages_desc stages = {.vk = &engine->vk,
-                                .output = p->output,
-                                .max_render = p->max_render,
-                                .conventions = p->conventions,
-                                .output_format = p->output_format,
-                                .exact_filter = p->exact_filter,
-                                .weights = p->model->stage_weights,
-                                .token_bytes = engine->sizes.token_bytes};
+    d4r_shared_desc shared = d4r_engine_shared_desc(engine, reserved_grid(engine, reserve_render));
+    d4r_m_stages_desc stages;
     d4r_status status = d4r_shared_create(&shared, &engine->shared);
     if (status == D4R_OK && p->network->callbacks.wants_marker) {
         status = d4r_marker_create(&engine->vk, &engine->marker);
@@ -113,15 +137,14 @@ static d4r_status create_parts(d4r_engine *engine)
         engine->shared.info.marker_bytes = engine->marker.bytes;
     }
     if (status != D4R_OK) return status;
-    stages.tokens = engine->shared.tokens.buffer;
-    stages.head = engine->shared.head.buffer;
+    stages = d4r_engine_stages_desc(engine, p);
     status = d4r_m_stages_create(&stages, &engine->stages);
     if (status == D4R_OK)
         status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
     return status == D4R_OK ? create_handoff(engine) : status;
 }
 
-static d4r_status start(d4r_engine *engine, const d4r_engine_params *params)
+static d4r_status start(d4r_engine *engine, const d4r_engine_params *params, d4r_size reserve_render)
 {
     const d4r_vulkan_device *d = &params->device;
     d4r_status status = d4r_vk_init(&engine->vk, d->get_instance_proc_addr, d->instance, d->physical_device,
@@ -130,11 +153,12 @@ static d4r_status start(d4r_engine *engine, const d4r_engine_params *params)
     if (status != D4R_OK) return status;
     if (d4r_sizes_compute(engine->params.max_render, params->output, &engine->sizes) != D4R_OK)
         return d4r_fail(&params->log, D4R_ERROR_ARGUMENT, "params.max_render and params.output do not fit");
-    status = check_limits(engine);
-    return status == D4R_OK ? create_parts(engine) : status;
+    status = d4r_engine_check_limits(&engine->vk, &engine->sizes);
+    return status == D4R_OK ? create_parts(engine, reserve_render) : status;
 }
 
-d4r_status d4r_engine_create(const d4r_engine_params *params, d4r_engine **engine)
+d4r_status d4r_engine_create_reserved(const d4r_engine_params *params, d4r_size reserve_render,
+                                      d4r_engine **engine)
 {
     d4r_size max_render;
     d4r_engine *e;
@@ -144,13 +168,13 @@ d4r_status d4r_engine_create(const d4r_engine_params *params, d4r_engine **engin
         return d4r_fail(params ? &params->log : NULL, D4R_ERROR_ARGUMENT, "d4r_engine_create: %s is NULL",
                         params ? "engine" : "params");
     max_render = params->max_render;
-    status = check_params(params, &max_render);
+    status = d4r_engine_check_params(params, &max_render);
     if (status != D4R_OK) return status;
     e = calloc(1, sizeof *e);
     if (!e) return d4r_fail(&params->log, D4R_ERROR_MEMORY, "d4r_engine_create: out of memory");
     e->params = *params;
     e->params.max_render = max_render;
-    status = start(e, params);
+    status = start(e, params, reserve_render);
     if (status != D4R_OK)
         d4r_engine_destroy(&e);
     else
@@ -158,7 +182,22 @@ d4r_status d4r_engine_create(const d4r_engine_params *params, d4r_engine **engin
     return status;
 }
 
+d4r_status d4r_engine_create(const d4r_engine_params *params, d4r_engine **engine)
+{
+    return d4r_engine_create_reserved(params, (d4r_size){0, 0}, engine);
+}
+
 /* ---- destruction ---- */
+
+void d4r_engine_stop(d4r_engine *e)
+{
+    if (!e->handoff) return;
+    e->end = d4r_handoff_destroy(&e->handoff);
+    /* Frames were given up although their fronts had run: their backs now run, and nothing may be freed
+     * before. With a front that never came the device might wait for ever, so then it is not asked. */
+    if (e->end == D4R_HANDOFF_OUTSTANDING || e->end == D4R_HANDOFF_ABANDONED)
+        e->vk.fn.vkDeviceWaitIdle(e->vk.device);
+}
 
 d4r_handoff_end d4r_engine_end(d4r_engine **engine)
 {
@@ -166,11 +205,8 @@ d4r_handoff_end d4r_engine_end(d4r_engine **engine)
     d4r_handoff_end end;
     if (!e) return D4R_HANDOFF_CLEAN;
     *engine = NULL;
-    end = d4r_handoff_destroy(&e->handoff);
-    /* Frames were given up although their fronts had run: their backs now run, and nothing may be freed
-     * before. With a front that never came the device might wait for ever, so then it is not asked. */
-    if (end == D4R_HANDOFF_OUTSTANDING || end == D4R_HANDOFF_ABANDONED)
-        e->vk.fn.vkDeviceWaitIdle(e->vk.device);
+    d4r_engine_stop(e);
+    end = e->end;
     d4r_m_stages_destroy(&e->stages);
     if (e->timeline) e->vk.fn.vkDestroySemaphore(e->vk.device, e->timeline, e->vk.allocator);
     if (end != D4R_HANDOFF_ABANDONED && e->vk.device) {

@@ -16,6 +16,7 @@ struct d4r_engine {
     d4r_marker marker; /* only for networks that want one */
     VkSemaphore timeline;
     d4r_handoff *handoff;
+    d4r_handoff_end end; /* how it ended, once it was stopped */
     d4r_m_stages *stages;
 
     /* The recording state: what the next frame must know of the last. */
@@ -30,6 +31,34 @@ struct d4r_engine {
     uint64_t clearing_id;
 };
 
+/* d4r_engine_create with token memory for a render size that may be larger than params->max_render. */
+d4r_status d4r_engine_create_reserved(const d4r_engine_params *params, d4r_size reserve_render,
+                                      d4r_engine **engine);
+/* The checks of creation. *max_render is resolved. */
+d4r_status d4r_engine_check_params(const d4r_engine_params *params, d4r_size *max_render);
+d4r_status d4r_engine_check_limits(const d4r_vk *vk, const d4r_sizes *sizes);
+/* What the stages of these parameters need; of `engine`: device, token memory. */
+d4r_m_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engine_params *params);
+d4r_shared_desc d4r_engine_shared_desc(const d4r_engine *engine, d4r_size token_grid);
+
+/* ---- engine_configure.c */
+
+/* What a change leaves behind: in use until the frames recorded before it have completed. */
+typedef struct d4r_engine_leftovers {
+    d4r_m_stages *stages;
+    d4r_shared shared;
+} d4r_engine_leftovers;
+void d4r_engine_free_leftovers(const d4r_vk *vk, d4r_engine_leftovers *leftovers);
+uint64_t d4r_engine_leftover_bytes(const d4r_engine_leftovers *leftovers);
+
+/* Takes over output, max_render, conventions and output format of *params from the next front on, which resets. The
+ * timeline, the frames and the network stay; only tokens of a size that was not reserved make it wait for the network, which
+ * then gets other buffers. view_limit: see d4r_m_stages_limit_views; 0: none. On error nothing has changed. */
+d4r_status d4r_engine_configure(d4r_engine *engine, const d4r_engine_params *params, uint32_t view_limit,
+                                d4r_engine_leftovers *leftovers);
+
+/* The first half of destruction: every frame has ended and the device uses nothing of the engine's any more. */
+void d4r_engine_stop(d4r_engine *engine);
 /* d4r_engine_destroy, reporting how it ended: when a job is still out (D4R_HANDOFF_ABANDONED), the shared
  * buffers stay allocated and the device must not be destroyed. */
 d4r_handoff_end d4r_engine_end(d4r_engine **engine);

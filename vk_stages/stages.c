@@ -85,3 +85,8 @@ void d4r_m_stages_set_marker(d4r_m_stages *stages, d4r_stage_marker_fn marker, v
     stages->marker = marker;
     stages->marker_user = user;
 }
+
+void d4r_m_stages_copy_marker(d4r_m_stages *stages, const d4r_m_stages *from)
+{
+    d4r_m_stages_set_marker(stages, from->marker, from->marker_user);
+}

@@ -51,6 +51,7 @@ d4r_status d4r_m_stages_record_front(d4r_m_stages *stages, VkCommandBuffer comma
 d4r_status d4r_m_stages_record_back(d4r_m_stages *stages, VkCommandBuffer commands);
 
 void d4r_m_stages_set_marker(d4r_m_stages *stages, d4r_stage_marker_fn marker, void *user);
+void d4r_m_stages_copy_marker(d4r_m_stages *stages, const d4r_m_stages *from);
 /* No pending command buffer may use the view. */
 void d4r_m_stages_forget_view(d4r_m_stages *stages, VkImageView view);
 /* Before the first frame: makes `limit` descriptor sets for inputs and as many for outputs, and no more later. A set is

@@ -236,6 +236,22 @@ void d4r_vk_buffer_destroy(const d4r_vk *vk, d4r_vk_buffer *buffer)
 
 /* ---- images ---- */
 
+VkImageAspectFlags d4r_vk_aspects(VkFormat format)
+{
+    switch (format) {
+    case VK_FORMAT_D16_UNORM:
+    case VK_FORMAT_X8_D24_UNORM_PACK32:
+    case VK_FORMAT_D32_SFLOAT:
+        return VK_IMAGE_ASPECT_DEPTH_BIT;
+    case VK_FORMAT_D16_UNORM_S8_UINT:
+    case VK_FORMAT_D24_UNORM_S8_UINT:
+    case VK_FORMAT_D32_SFLOAT_S8_UINT:
+        return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    default:
+        return VK_IMAGE_ASPECT_COLOR_BIT;
+    }
+}
+
 static d4r_status image_memory(const d4r_vk *vk, const char *name, d4r_vk_image *image)
 {
     VkImageViewCreateInfo view = {
@@ -243,7 +259,9 @@ static d4r_status image_memory(const d4r_vk *vk, const char *name, d4r_vk_image 
         .image = image->image,
         .viewType = VK_IMAGE_VIEW_TYPE_2D,
         .format = image->format,
-        .subresourceRange = {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .levelCount = 1, .layerCount = 1}};
+        .subresourceRange = {.aspectMask = d4r_vk_aspects(image->format) & ~VK_IMAGE_ASPECT_STENCIL_BIT,
+                             .levelCount = 1,
+                             .layerCount = 1}};
     VkMemoryRequirements needs;
     d4r_status status;
     VkResult result;

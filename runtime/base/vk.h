@@ -62,7 +62,11 @@ d4r_status d4r_vk_buffer_create(const d4r_vk *vk, const char *name, VkDeviceSize
                                 VkMemoryPropertyFlags preferred, bool export_fd, d4r_vk_buffer *buffer);
 void d4r_vk_buffer_destroy(const d4r_vk *vk, d4r_vk_buffer *buffer); /* zeroes; zeroed content is fine */
 
-/* Creates a 2D optimal-tiling image with one mip, device-local memory and a view of the whole image. */
+/* The aspects of a format: colour, depth, or depth and stencil. */
+VkImageAspectFlags d4r_vk_aspects(VkFormat format);
+
+/* Creates a 2D optimal-tiling image with one mip, device-local memory and a view of the whole image (the depth aspect of
+ * depth formats). */
 d4r_status d4r_vk_image_create(const d4r_vk *vk, const char *name, VkFormat format, VkExtent2D extent,
                                VkImageUsageFlags usage, d4r_vk_image *image);
 void d4r_vk_image_destroy(const d4r_vk *vk, d4r_vk_image *image);

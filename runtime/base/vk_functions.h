@@ -13,6 +13,7 @@
     X(vkBindImageMemory)              \
     X(vkCmdBindDescriptorSets)        \
     X(vkCmdBindPipeline)              \
+    X(vkCmdBlitImage)                 \
     X(vkCmdClearColorImage)           \
     X(vkCmdCopyBuffer)                \
     X(vkCmdCopyBufferToImage)         \

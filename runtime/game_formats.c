@@ -1,0 +1,80 @@
+/* The formats that the game adapter knows. */
+#include "runtime/game.h"
+
+#define COLOR (1u << D4R_SLOT_COLOR)
+#define DEPTH (1u << D4R_SLOT_DEPTH)
+#define MOTION (1u << D4R_SLOT_MOTION)
+#define EXPOSURE (1u << D4R_SLOT_EXPOSURE)
+
+static const struct {
+    VkFormat format;
+    unsigned slots;
+    VkFormat encoded; /* sRGB: the UNORM format of the same bits */
+} inputs[] = {
+    {VK_FORMAT_R16G16B16A16_SFLOAT, COLOR | MOTION | EXPOSURE, 0},
+    {VK_FORMAT_R32G32B32A32_SFLOAT, COLOR | MOTION | EXPOSURE, 0},
+    {VK_FORMAT_B10G11R11_UFLOAT_PACK32, COLOR, 0},
+    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, COLOR, 0},
+    {VK_FORMAT_A2R10G10B10_UNORM_PACK32, COLOR, 0},
+    {VK_FORMAT_R8G8B8A8_UNORM, COLOR, 0},
+    {VK_FORMAT_B8G8R8A8_UNORM, COLOR, 0},
+    {VK_FORMAT_R8G8B8A8_SRGB, COLOR, VK_FORMAT_R8G8B8A8_UNORM},
+    {VK_FORMAT_B8G8R8A8_SRGB, COLOR, VK_FORMAT_B8G8R8A8_UNORM},
+    {VK_FORMAT_R16G16B16A16_UNORM, COLOR, 0},
+    {VK_FORMAT_R16G16B16A16_SNORM, MOTION, 0},
+    {VK_FORMAT_R16G16_SFLOAT, MOTION | EXPOSURE, 0},
+    {VK_FORMAT_R32G32_SFLOAT, MOTION | EXPOSURE, 0},
+    {VK_FORMAT_R16G16_SNORM, MOTION, 0},
+    {VK_FORMAT_R32_SFLOAT, DEPTH | EXPOSURE, 0},
+    {VK_FORMAT_R16_SFLOAT, DEPTH | EXPOSURE, 0},
+    {VK_FORMAT_R16_UNORM, DEPTH, 0},
+    {VK_FORMAT_D32_SFLOAT, DEPTH, 0},
+    {VK_FORMAT_D32_SFLOAT_S8_UINT, DEPTH, 0},
+    {VK_FORMAT_D16_UNORM, DEPTH, 0},
+    {VK_FORMAT_D16_UNORM_S8_UINT, DEPTH, 0},
+    {VK_FORMAT_X8_D24_UNORM_PACK32, DEPTH, 0},
+    {VK_FORMAT_D24_UNORM_S8_UINT, DEPTH, 0},
+};
+
+const char *d4r_game_slot_name(enum d4r_game_slot slot)
+{
+    static const char *const names[D4R_SLOTS] = {"color", "depth", "motion", "exposure", "output"};
+    return names[slot];
+}
+
+bool d4r_game_input_format(enum d4r_game_slot slot, VkFormat format, bool ldr, VkFormat *read_format)
+{
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        if (inputs[i].format != format) continue;
+        *read_format = ldr && inputs[i].encoded ? inputs[i].encoded : format;
+        return inputs[i].slots >> slot & 1;
+    }
+    return false;
+}
+
+bool d4r_game_format_has(const d4r_vk *vk, VkFormat format, VkFormatFeatureFlags features)
+{
+    PFN_vkGetPhysicalDeviceFormatProperties get =
+        (PFN_vkGetPhysicalDeviceFormatProperties)vk->get_instance_proc_addr(
+            vk->instance, "vkGetPhysicalDeviceFormatProperties");
+    VkFormatProperties properties = {0};
+    if (get) get(vk->physical_device, format, &properties);
+    return (properties.optimalTilingFeatures & features) == features;
+}
+
+VkFormat d4r_game_engine_format(const d4r_vk *vk, VkFormat output_format, d4r_game_route *route)
+{
+    const VkFormat half = VK_FORMAT_R16G16B16A16_SFLOAT;
+    VkFormat storage = d4r_m_output_storage(output_format);
+    if (storage != VK_FORMAT_UNDEFINED &&
+        d4r_game_format_has(vk, storage, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT)) {
+        *route = D4R_GAME_COPIED;
+        return output_format;
+    }
+    *route = D4R_GAME_CONVERTED;
+    if (d4r_game_format_has(vk, output_format, VK_FORMAT_FEATURE_BLIT_DST_BIT) &&
+        d4r_game_format_has(vk, half, VK_FORMAT_FEATURE_BLIT_SRC_BIT))
+        return half;
+    *route = D4R_GAME_UNUSED;
+    return VK_FORMAT_UNDEFINED;
+}
