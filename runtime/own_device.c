@@ -65,6 +65,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     d4r_own_device *d = user;
     (void)severity;
     (void)type;
+    if (d4r_vk_layer_gave_up(data)) return VK_FALSE;
     atomic_fetch_add(&d->validation_messages, 1);
     d4r_log_print(&d->log, D4R_LOG_ERROR, "validation: %s", data->pMessage);
     return VK_FALSE;

@@ -40,6 +40,10 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     if (!(types &
           (VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT)))
         return VK_FALSE; /* the loader's remarks on other drivers */
+    if (d4r_vk_layer_gave_up(data)) {
+        fprintf(stderr, "vk_test: the validation layer lost track of a timeline for 10 s\n");
+        return VK_FALSE;
+    }
     t->messages++;
     snprintf(t->last, sizeof t->last, "%s", data->pMessage);
     if (!t->quiet) fprintf(stderr, "validation: %s\n", data->pMessage);

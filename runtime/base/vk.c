@@ -314,3 +314,8 @@ void d4r_vk_image_destroy(const d4r_vk *vk, d4r_vk_image *image)
     if (image->memory) vk->fn.vkFreeMemory(vk->device, image->memory, vk->allocator);
     memset(image, 0, sizeof *image);
 }
+
+bool d4r_vk_layer_gave_up(const VkDebugUtilsMessengerCallbackDataEXT *data)
+{
+    return data->pMessageIdName && strcmp(data->pMessageIdName, "UNASSIGNED-VkSemaphore-state-timeout") == 0;
+}

@@ -71,6 +71,12 @@ d4r_status d4r_vk_image_create(const d4r_vk *vk, const char *name, VkFormat form
                                VkImageUsageFlags usage, d4r_vk_image *image);
 void d4r_vk_image_destroy(const d4r_vk *vk, d4r_vk_image *image);
 
+/* True for the one message in which the validation layer gives up a wait of its own book-keeping ("most likely a
+ * validation bug"): up to 1.3.296 its thread can block itself when a timeline is both waited for and signalled by the
+ * host, and says so 10 s later on a busy machine (Khronos Vulkan-ValidationLayers #4968, mended by #8519). It tells
+ * nothing of the program; every wait of ours is bounded and checked by itself. */
+bool d4r_vk_layer_gave_up(const VkDebugUtilsMessengerCallbackDataEXT *data);
+
 /* VkResult as text, for messages. */
 const char *d4r_vk_result_name(VkResult result);
 /* Logs "what: VK_ERROR_..." and maps the result to a status (OUT_OF_*_MEMORY: MEMORY, else DEVICE). */
