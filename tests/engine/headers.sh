@@ -1,11 +1,14 @@
 #!/bin/sh
-# The public headers alone, as C11, C17 and C++17, pedantic, with every compiler at hand.
+# Each public header alone, as C11, C17 and C++17, pedantic, with every compiler at hand. Warnings are errors.
 set -eu
 include=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tried=0
-for header in d4r/d4r.h d4r/d4r_vulkan.h; do
+headers=0
+for path in "$include"/d4r/*.h; do
+    header=d4r/$(basename "$path")
+    headers=$((headers + 1))
     printf '#include "%s"\n#include "%s"\nint main(void) { return d4r_version_string() == 0; }\n' "$header" "$header" \
         >"$work/use.c"
     cp "$work/use.c" "$work/use.cpp"
@@ -21,5 +24,5 @@ for header in d4r/d4r.h d4r/d4r_vulkan.h; do
         done
     done
 done
-echo "$tried compilations"
-[ "$tried" -ge 12 ]
+echo "$headers headers, $tried compilations"
+[ "$headers" -ge 3 ] && [ "$tried" -ge $((6 * headers)) ]

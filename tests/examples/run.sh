@@ -23,8 +23,10 @@ grep -v 'LAYER:' "$loader" >&2
 [ $result -eq 0 ] || { echo "run.sh: exit code $result"; exit $result; }
 grep -q 'LAYER:.*[Ii]nsert.*VK_LAYER_KHRONOS_validation' "$loader" ||
     { echo "run.sh: the validation layer was not loaded"; exit 1; }
-if [ -s "$log" ]; then
-    head -n 20 "$log"
+# The layer's own lost wait (runtime/base/vk.h: d4r_vk_layer_gave_up) is no message about the program.
+awk '/^[^ ]/ { own = /UNASSIGNED-VkSemaphore-state-timeout/ } !own' "$log" >"$loader"
+if [ -s "$loader" ]; then
+    head -n 20 "$loader"
     echo "run.sh: the validation layer has something to say"
     exit 1
 fi
