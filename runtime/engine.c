@@ -141,6 +141,8 @@ static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
     status = d4r_m_stages_create(&stages, &engine->stages);
     if (status == D4R_OK)
         status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
+    if (status == D4R_OK && p->validate)
+        status = d4r_validate_create(&engine->vk, engine->stages, engine->timeline, p, &engine->validate);
     return status == D4R_OK ? create_handoff(engine) : status;
 }
 
@@ -207,6 +209,7 @@ d4r_handoff_end d4r_engine_end(d4r_engine **engine)
     *engine = NULL;
     d4r_engine_stop(e);
     end = e->end;
+    d4r_validate_destroy(&e->validate);
     d4r_m_stages_destroy(&e->stages);
     if (e->timeline) e->vk.fn.vkDestroySemaphore(e->vk.device, e->timeline, e->vk.allocator);
     if (end != D4R_HANDOFF_ABANDONED && e->vk.device) {
@@ -236,7 +239,22 @@ d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info)
     info->shared_bytes = d4r_shared_bytes(&engine->shared);
     info->weight_bytes = d4r_m_stages_weight_bytes(engine->stages);
     info->device_bytes = d4r_m_stages_device_bytes(engine->stages) + info->shared_bytes;
+    if (engine->validate) info->device_bytes += d4r_v_passes_device_bytes(engine->validate->passes);
     info->network_bytes = d4r_network_memory(engine->params.network);
+    return D4R_OK;
+}
+
+d4r_status d4r_engine_validation_report(d4r_engine *engine, d4r_finding *findings, uint32_t capacity,
+                                        uint32_t *count)
+{
+    if (!engine || !count || (capacity > 0 && !findings)) return D4R_ERROR_ARGUMENT;
+    *count = 0;
+    if (!engine->validate)
+        return d4r_fail(&engine->vk.log, D4R_ERROR_STATE,
+                        "d4r_engine_validation_report: params.validate is false");
+    d4r_validate_poll(engine->validate);
+    *count = engine->validate->finding_count;
+    for (uint32_t i = 0; i < *count && i < capacity; i++) findings[i] = engine->validate->findings[i];
     return D4R_OK;
 }
 

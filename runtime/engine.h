@@ -6,6 +6,7 @@
 #include "interop/handoff.h"
 #include "interop/marker.h"
 #include "interop/shared.h"
+#include "runtime/validate.h"
 #include "vk_stages/stages.h"
 
 struct d4r_engine {
@@ -18,6 +19,7 @@ struct d4r_engine {
     d4r_handoff *handoff;
     d4r_handoff_end end; /* how it ended, once it was stopped */
     d4r_m_stages *stages;
+    d4r_validate *validate; /* only with params.validate */
 
     /* The recording state: what the next frame must know of the last. */
     bool any_frame;

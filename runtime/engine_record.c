@@ -126,6 +126,10 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
         d4r_handoff_rollback(engine->handoff, id);
         return status;
     }
+    if (engine->validate) {
+        d4r_validate_arguments(engine->validate, images, settings, record.reset);
+        d4r_validate_record_front(engine->validate, commands, id, &record);
+    }
     d4r_shared_record_release(&engine->vk, &engine->shared, commands);
     if (engine->marker.buffer)
         d4r_marker_record(&engine->vk, &engine->marker, commands, (uint32_t)d4r_handoff_a(id));

@@ -436,6 +436,11 @@ d4r_status d4r_upscaler_memory(const d4r_upscaler *u, d4r_memory_info *info)
     return D4R_OK;
 }
 
+d4r_status d4r_upscaler_validation_report(d4r_upscaler *u, d4r_finding *findings, uint32_t capacity, uint32_t *count)
+{
+    return u ? d4r_engine_validation_report(u->engine, findings, capacity, count) : D4R_ERROR_ARGUMENT;
+}
+
 const char *d4r_upscaler_description(const d4r_upscaler *u)
 {
     return u ? u->description : "";

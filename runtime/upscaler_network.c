@@ -20,6 +20,7 @@ static d4r_status create_engine(d4r_upscaler *u, const d4r_log *log)
     params.output_format = u->params.output_format == D4R_FORMAT_RGB10A2 ? VK_FORMAT_A2B10G10R10_UNORM_PACK32
                                                                          : VK_FORMAT_R16G16B16A16_SFLOAT;
     params.exact_filter = u->params.exact_filter;
+    params.validate = u->params.validate;
     params.watchdog_ms = u->params.watchdog_ms;
     params.log = *log;
     u->watchdog_ms = params.watchdog_ms ? params.watchdog_ms : u->network->callbacks.watchdog_ms;

@@ -78,10 +78,10 @@ static d4r_status create_memory(d4r_v_passes *v)
         status = d4r_vk_buffer_create(v->vk, table[i].name, table[i].size, table[i].usage, table[i].required,
                                       table[i].preferred, false, &v->buffers[i]);
     for (int i = 0; i < 2 && status == D4R_OK; i++)
-        status = d4r_vk_image_create(v->vk, i ? "validation analysis odd" : "validation analysis even",
-                                     VK_FORMAT_R32G32B32A32_SFLOAT, (VkExtent2D){m.width, m.height},
-                                     VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
-                                     &v->analysis[i]);
+        status =
+            d4r_vk_image_create(v->vk, i ? "validation analysis odd" : "validation analysis even",
+                                VK_FORMAT_R32G32B32A32_SFLOAT, (VkExtent2D){m.width, m.height},
+                                VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT, &v->analysis[i]);
     return status;
 }
 
@@ -147,8 +147,8 @@ static void write_set(d4r_v_passes *v, int parity)
                            own_bindings[i].type != VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
         const int which = binding == D4R_V_BIND_PREVIOUS ? 1 - parity : parity;
         if (image)
-            image_infos[i] = (VkDescriptorImageInfo){VK_NULL_HANDLE, v->analysis[which].view,
-                                                     VK_IMAGE_LAYOUT_GENERAL};
+            image_infos[i] =
+                (VkDescriptorImageInfo){VK_NULL_HANDLE, v->analysis[which].view, VK_IMAGE_LAYOUT_GENERAL};
         else
             buffer_infos[i] = (VkDescriptorBufferInfo){buffers[binding], 0, VK_WHOLE_SIZE};
         writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -302,16 +302,16 @@ static void drop_history(const d4r_v_passes *v, VkCommandBuffer commands)
 {
     VkImageMemoryBarrier images[2];
     for (int i = 0; i < 2; i++)
-        images[i] = (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                           .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                           .dstAccessMask =
-                                               VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                                           .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
-                                           .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-                                           .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                           .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                           .image = v->analysis[i].image,
-                                           .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+        images[i] =
+            (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+                                   .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+                                   .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+                                   .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+                                   .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                   .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                   .image = v->analysis[i].image,
+                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
     v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 0, NULL, 2, images);
 }

@@ -156,6 +156,9 @@ typedef struct d4r_engine_params {
      * A2R10G10B10_UNORM, whose bits are written through a view of R8G8B8A8_UNORM or A2B10G10R10_UNORM (mutable images). */
     VkFormat output_format;
     bool exact_filter;
+    /* Checks every frame's arguments and, with compute passes behind the input stage, its images; what is probably wrong
+     * goes to the log as a warning, each once (docs/debugging.md). False: costs nothing. */
+    bool validate;
     uint32_t watchdog_ms; /* 0: the network's default */
     d4r_log log;
 } d4r_engine_params;
@@ -217,6 +220,11 @@ D4R_API d4r_status d4r_frame_status(const d4r_frame *frame);
 
 /* Drops cached descriptors of a view. No pending command buffer may use it. */
 D4R_API void d4r_engine_forget_view(d4r_engine *engine, VkImageView view);
+
+/* With params.validate: reads what completed frames have shown and fills up to `capacity` findings; *count is how many
+ * there are. Never waits. Like recording, it must be serialised with other calls on the engine. */
+D4R_API d4r_status d4r_engine_validation_report(d4r_engine *engine, d4r_finding *findings, uint32_t capacity,
+                                                uint32_t *count);
 
 D4R_API d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info);
 

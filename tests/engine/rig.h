@@ -50,6 +50,8 @@ typedef struct rig_params {
     const VkAllocationCallbacks *allocator;
     uint32_t watchdog_ms;
     uint32_t seed;
+    const d4r_conventions *conventions; /* NULL: all zero */
+    bool validate;
     PFN_vkGetInstanceProcAddr get_instance_proc_addr; /* NULL: the device's own */
     d4r_log log;                                      /* fn NULL: kept for rig_last_error */
 } rig_params;
