@@ -314,7 +314,13 @@ static void take_bad(d4r_validate *v, const d4r_validate_record *record, const f
 
 void d4r_validate_take(d4r_validate *v, const d4r_validate_record *record, const float *slot)
 {
-    if (record->pair) {
+    take_color(v, record, slot);
+    take_bad(v, record, slot);
+    /* A picture that is nearly black or white says little. */
+    if (v->evidence.level_frames > 0) {
+        v->matches = 0;
+        v->cut_suspected = false;
+    } else if (record->pair) {
         take_match(v, record, slot);
         take_rectangle(v, record, slot);
         d4r_validate_motion(v, record, slot);
@@ -325,6 +331,4 @@ void d4r_validate_take(d4r_validate *v, const d4r_validate_record *record, const
     }
     take_depth(v, record, slot);
     judge_depth(v, record->id);
-    take_color(v, record, slot);
-    take_bad(v, record, slot);
 }

@@ -203,22 +203,15 @@ void d4r_validate_motion(d4r_validate *v, const d4r_validate_record *record, con
 
 /* ---- jitter ---- */
 
-/* Gaussian elimination with pivoting of a symmetric positive system, for the solution and the inverse's diagonal. */
+/* Gauss-Jordan without pivoting: all pivots of a positive definite matrix are positive; false for others, as products of
+ * two frames' gradients give where a few bright, aliased pixels outweigh everything. Also the inverse's diagonal. */
 static bool solve(const double normal[4][4], const double right[4], double x[4], double diagonal[4])
 {
     double a[4][9];
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 9; j++) a[i][j] = j < 4 ? normal[i][j] : j == 4 ? right[i] : j - 5 == i;
     for (int c = 0; c < 4; c++) {
-        int pivot = c;
-        for (int i = c + 1; i < 4; i++)
-            if (fabs(a[i][c]) > fabs(a[pivot][c])) pivot = i;
-        if (!(fabs(a[pivot][c]) > 1e-12 * fabs(normal[c][c]) + 1e-30)) return false;
-        for (int j = 0; j < 9; j++) {
-            double swap = a[c][j];
-            a[c][j] = a[pivot][j];
-            a[pivot][j] = swap;
-        }
+        if (!(a[c][c] > 1e-6 * normal[c][c]) || !(normal[c][c] > 0)) return false;
         for (int i = 0; i < 4; i++) {
             double f = a[i][c] / a[c][c];
             for (int j = c; j < 9 && i != c; j++) a[i][j] -= f * a[c][j];
@@ -237,8 +230,9 @@ bool d4r_validate_jitter_share(const d4r_evidence *e, double share[2], double er
     if (e->jitter_pairs < MIN_FRAMES || !solve(e->normal, e->right, x, diagonal)) return false;
     double left = e->squares;
     for (int i = 0; i < 4; i++) left -= x[i] * e->right[i];
+    if (left < 0) return false; /* more explained than there is */
     /* The blur makes about 25 pixels one observation. */
-    double variance = fmax(left, 0.05 * e->squares) / fmax(e->pixels, 1) * 25;
+    double variance = left / fmax(e->pixels, 1) * 25;
     for (int i = 0; i < 2; i++) {
         share[i] = x[i];
         error[i] = diagonal[i] > 0 ? sqrt(variance * diagonal[i]) : 1e9;

@@ -110,7 +110,7 @@ void play_crop(play_list *list, uint32_t width, uint32_t height)
 {
     for (size_t i = 0; i < list->count; i++) {
         play_frame *f = &list->frames[i];
-        uint32_t x = (f->image.width - width) / 2, y = (f->image.height - height) / 2;
+        uint32_t x = (f->image.width - width) / 2, y = 0;
         crop_plane(f->color, 4, f->image, x, y, width, height);
         crop_plane(f->motion, 2, f->image, x, y, width, height);
         crop_plane(f->depth, 1, f->image, x, y, width, height);

@@ -28,7 +28,7 @@ typedef struct play_list {
 bool play_load(const char *path, size_t limit, play_list *list);
 /* Appends the frames of another list; both must have the same sizes. */
 void play_append(play_list *list, const play_list *other);
-/* The middle of every frame (vectors of render size only), for 2x: what a test plays in less time. */
+/* The middle of the top of every frame (vectors of render size only), for 2x: what a test plays in less time. */
 void play_crop(play_list *list, uint32_t width, uint32_t height);
 void play_free(play_list *list);
 
