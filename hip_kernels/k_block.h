@@ -36,92 +36,98 @@ TILE_FN void k_share(const tile_group *g, const tile_chunk w, const tile_half *n
     }
 }
 
-/* p = f16(256 softmax numerator) over the window's 64 keys, and the reciprocal of the sum. */
-TILE_FN void k_softmax(const tile_group *g, const tile_keys *keys, const tile_half *q,
-                       const unsigned char *rel_bias, tile_half *p, tile_row *scale)
+/* o = attention of a part's queries over the window's 64 keys. */
+TILE_FN void k_attend(const tile_group *g, const tile_keys *keys, const tile_half *q, const int part,
+                      const unsigned char *rel_bias, const unsigned char *v_bias, tile_half *o)
 {
-    tile_f32 s[4];
-    tile_row top;
+    tile_part s[4], y;
+    tile_part_half p[4];
+    tile_part_row top, scale;
     TILE_UNROLL
-    for (int j = 0; j < 4; j++) tile_half_scores(g, &s[j], keys, j, q, rel_bias);
+    for (int j = 0; j < 4; j++) tile_half_scores(g, &s[j], keys, j, q, part, rel_bias);
     tile_half_mask(g, s);
     tile_half_row_max(g, &top, s);
     TILE_UNROLL
     for (int j = 0; j < 4; j++) tile_half_exp2(g, &s[j], &top);
-    tile_half_row_sum(g, scale, s);
-    tile_row_reciprocal(g, scale);
+    tile_half_row_reciprocal_sum(g, &scale, s);
     TILE_UNROLL
-    for (int j = 0; j < 4; j++) tile_half_round(g, &p[j], &s[j]);
-}
-
-/* x += Wo attention(n), one head of 32 channels at a time. */
-TILE_FN void k_attention(const tile_group *g, const d4r_m_args *a, const int block, const tile_half *n,
-                         tile_f32 *x, const int nt)
-{
-    enum { q_bias = 0, v_bias = 128 };
-    const int c = 16 * nt;
-    TILE_ROLL
-    for (int h = 0; h < nt / 2; h++) {
-        const tile_chunk w = tile_bring(g, a, block + D4R_K_BLOCK_HEAD(c, h), D4R_K_CHUNK_BYTES(c));
-        const unsigned char *bias = tile_chunk_vector(w, D4R_K_CHUNK_TILES(c));
-        tile_keys keys;
-        tile_half q[2], p[4], o[2];
-        tile_row scale;
-        k_share(g, w, n, &keys, nt);
-        TILE_UNROLL
-        for (int m = 0; m < 2; m++) {
-            tile_f32 y;
-            tile_bias(g, &y, bias + q_bias, m);
-            tile_half_mul(g, &y, w, 0, nt, m, 0, n, nt);
-            tile_half_round(g, &q[m], &y);
-        }
-        tile_meet(g);
-        k_softmax(g, &keys, q, tile_table_at(g, a, block + D4R_K_BLOCK_REL(c) + h * D4R_K_REL_BYTES), p,
-                  &scale);
-        TILE_UNROLL
-        for (int m = 0; m < 2; m++) {
-            tile_f32 y;
-            tile_half_weigh(g, &y, &keys, m, p);
-            tile_half_round_scaled_bias(g, &o[m], &y, &scale, bias + v_bias, m);
-        }
-        TILE_UNROLL
-        for (int m = 0; m < nt; m++) tile_half_mul(g, &x[m], w, D4R_K_TILES(96, c), 2, m, 0, o, 2);
+    for (int j = 0; j < 4; j++) tile_half_part_round(g, &p[j], &s[j]);
+    TILE_UNROLL
+    for (int m = 0; m < 2; m++) {
+        tile_half_weigh(g, &y, keys, m, p);
+        tile_half_part_scaled_bias(g, &o[m], part, &y, &scale, v_bias, m);
     }
 }
 
-/* x += W2 f16(act(W1 n + b1)), 64 hidden channels a chunk, 32 at a time. */
-TILE_FN void k_mlp(const tile_group *g, const d4r_m_args *a, const int block, const tile_half *n, tile_f32 *x,
-                   const int nt)
+/* x += Wo attention(n), one head of 32 channels, whose chunk is w. */
+TILE_FN void k_attention(const tile_group *g, const tile_chunk w, const unsigned char *rel_bias,
+                         const tile_half *n, tile_f32 *x, const int nt)
 {
     const int c = 16 * nt;
-    TILE_ROLL
-    for (int j = 0; j < nt / 2; j++) {
-        const tile_chunk w = tile_bring(g, a, block + D4R_K_BLOCK_MLP(c, j), D4R_K_CHUNK_BYTES(c));
-        const unsigned char *bias = tile_chunk_vector(w, D4R_K_CHUNK_TILES(c));
+    const unsigned char *q_bias = tile_chunk_vector(w, D4R_K_HEAD_TILES(c)), *v_bias = q_bias + 128;
+    tile_keys keys;
+    tile_half q[2], o[2];
+    k_share(g, w, n, &keys, nt);
+    TILE_UNROLL
+    for (int m = 0; m < 2; m++) {
+        tile_f32 y;
+        tile_bias(g, &y, q_bias, m);
+        tile_half_mul(g, &y, w, 0, nt, m, 0, n, nt);
+        tile_half_round(g, &q[m], &y);
+    }
+    tile_meet(g);
+    TILE_UNROLL
+    for (int part = 0; part < TILE_PARTS; part++) k_attend(g, &keys, q, part, rel_bias, v_bias, o);
+    TILE_UNROLL
+    for (int m = 0; m < nt; m++) tile_half_mul(g, &x[m], w, D4R_K_TILES(96, c), 2, m, 0, o, 2);
+}
+
+/* x += W2 f16(act(W1 n + b1)), a step of 16 * st hidden channels, 32 at a time. */
+TILE_FN void k_mlp(const tile_group *g, const tile_chunk w, const tile_half *n, tile_f32 *x, const int nt,
+                   const int st)
+{
+    const unsigned char *bias = tile_chunk_vector(w, 2 * D4R_K_TILES(16 * st, 16 * nt));
+    TILE_UNROLL
+    for (int i = 0; i < st; i += 2) {
+        tile_half u[2];
         TILE_UNROLL
-        for (int i = 0; i < 2; i++) {
-            tile_half u[2];
-            TILE_UNROLL
-            for (int m = 0; m < 2; m++) {
-                tile_f32 y;
-                tile_bias(g, &y, bias, 2 * i + m);
-                tile_half_mul(g, &y, w, 0, nt, 2 * i + m, 0, n, nt);
-                tile_half_act(g, &u[m], &y);
-            }
-            TILE_UNROLL
-            for (int m = 0; m < nt; m++) tile_half_mul(g, &x[m], w, D4R_K_TILES(64, c), 4, m, 2 * i, u, 2);
+        for (int m = 0; m < 2; m++) {
+            tile_f32 y;
+            tile_bias(g, &y, bias, i + m);
+            tile_half_mul(g, &y, w, 0, nt, i + m, 0, n, nt);
+            tile_half_act(g, &u[m], &y);
         }
+        TILE_UNROLL
+        for (int m = 0; m < nt; m++)
+            tile_half_mul(g, &x[m], w, D4R_K_TILES(16 * st, 16 * nt), st, m, i, u, 2);
     }
 }
 
-/* The Swin block on x, without the rounding of its result. `block` is its offset in the layer's weights. */
-TILE_FN void k_block(const tile_group *g, const d4r_m_args *a, const int block, tile_f32 *x, const int nt)
+/* The Swin block of width c with h hidden channels on x, without the rounding of its result. `block` is its offset in
+ * the layer's weights. */
+TILE_FN void k_block(const tile_group *g, const d4r_m_args *a, const int block, tile_f32 *x, const int c,
+                     const int h)
 {
+    const int nt = c / 16, st = D4R_K_MLP_STEP(h) / 16;
     tile_half n[K_MAX_TILES];
     k_norm(g, x, n, nt);
-    k_attention(g, a, block, n, x, nt);
+    if (c == 32) { /* everything at once */
+        const tile_chunk w = tile_bring(g, a, block, D4R_K_BLOCK_REL(c, h));
+        k_attention(g, w, tile_table_at(g, a, block + D4R_K_BLOCK_REL(c, h)), n, x, nt);
+        k_norm(g, x, n, nt);
+        TILE_UNROLL
+        for (int j = 0; j < h / (16 * st); j++)
+            k_mlp(g, tile_chunk_part(w, D4R_K_BLOCK_MLP(c, h, j)), n, x, nt, st);
+        return;
+    }
+    TILE_ROLL
+    for (int j = 0; j < D4R_K_HEADS(c); j++)
+        k_attention(g, tile_bring(g, a, block + D4R_K_BLOCK_HEAD(c, j), D4R_K_HEAD_BYTES_OF(c)),
+                    tile_table_at(g, a, block + D4R_K_BLOCK_REL(c, h) + j * D4R_K_REL_BYTES), n, x, nt);
     k_norm(g, x, n, nt);
-    k_mlp(g, a, block, n, x, nt);
+    TILE_ROLL
+    for (int j = 0; j < h / (16 * st); j++)
+        k_mlp(g, tile_bring(g, a, block + D4R_K_BLOCK_MLP(c, h, j), D4R_K_MLP_BYTES(c, h)), n, x, nt, st);
 }
 
 /* x = W f + b, f the 2x2 finer tokens under each token. */
@@ -150,12 +156,12 @@ TILE_FN void k_expand(const tile_group *g, const d4r_m_args *a, tile_f32 *x, con
     for (int m = 0; m < nt; m++) tile_bias_place(g, &x[m], bias, nt, m);
     TILE_ROLL
     for (int s = 0; s < nt_in / 2; s++) {
-        tile_half c[2];
+        tile_coarse c[2];
         TILE_UNROLL
         for (int k = 0; k < 2; k++) tile_half_read_coarse(g, &c[k], a->input, nt_in, 2 * s + k);
         const tile_chunk w = tile_bring(g, a, D4R_K_EXPAND_STEP(16 * nt, s), D4R_K_TILES(64 * nt, 32));
         TILE_UNROLL
-        for (int m = 0; m < nt; m++) tile_half_mul_place(g, &x[m], w, nt, 2, m, c, 2);
+        for (int m = 0; m < nt; m++) tile_half_mul_place(g, &x[m], w, 0, nt, 2, m, c, 2);
     }
     TILE_UNROLL
     for (int m = 0; m < nt; m++) tile_half_read_add(g, &x[m], a->skip, nt, m);
@@ -184,60 +190,61 @@ TILE_FN void k_head(const tile_group *g, const d4r_m_args *a, const int part, co
     }
 }
 
-/* The kernels: what one window does. `c`, `in`: widths of the layer and of what it reads. */
+/* The kernels: what a group of tokens does. `c`, `h`: width and hidden channels of the layer; `in`: width of what it
+ * reads. */
 
 /* enc0 */
-TILE_FN void k_first(const tile_group *g, const d4r_m_args *a, const int c)
+TILE_FN void k_first(const tile_group *g, const d4r_m_args *a, const int c, const int h)
 {
     tile_f32 x[K_MAX_TILES];
     TILE_UNROLL
     for (int k = 0; k < c / 16; k++) tile_half_read(g, &x[k], a->input, c / 16, k);
-    k_block(g, a, 0, x, c / 16);
+    k_block(g, a, 0, x, c, h);
     k_write(g, a, x, c / 16);
 }
 /* enc1 .. enc4, dec5 */
-TILE_FN void k_encode(const tile_group *g, const d4r_m_args *a, const int c, const int in)
+TILE_FN void k_encode(const tile_group *g, const d4r_m_args *a, const int c, const int h, const int in)
 {
     tile_f32 x[K_MAX_TILES];
     k_merge(g, a, x, c / 16, in / 16);
-    k_block(g, a, D4R_K_MERGE_BYTES(c, in), x, c / 16);
+    k_block(g, a, D4R_K_MERGE_BYTES(c, in), x, c, h);
     k_write(g, a, x, c / 16);
 }
 /* dec4 .. dec1 */
-TILE_FN void k_decode(const tile_group *g, const d4r_m_args *a, const int c, const int in)
+TILE_FN void k_decode(const tile_group *g, const d4r_m_args *a, const int c, const int h, const int in)
 {
     tile_f32 x[K_MAX_TILES];
     k_expand(g, a, x, c / 16, in / 16);
-    k_block(g, a, D4R_K_EXPAND_BYTES(c, in), x, c / 16);
+    k_block(g, a, D4R_K_EXPAND_BYTES(c, in), x, c, h);
     k_write(g, a, x, c / 16);
 }
 /* dec0 */
-TILE_FN void k_last(const tile_group *g, const d4r_m_args *a, const int c, const int in)
+TILE_FN void k_last(const tile_group *g, const d4r_m_args *a, const int c, const int h, const int in)
 {
     tile_f32 x[K_MAX_TILES];
     k_expand(g, a, x, c / 16, in / 16);
-    k_block(g, a, D4R_K_EXPAND_BYTES(c, in), x, c / 16);
-    k_head(g, a, D4R_K_DEC_BYTES(c, in), x, c / 16);
+    k_block(g, a, D4R_K_EXPAND_BYTES(c, in), x, c, h);
+    k_head(g, a, D4R_K_DEC_BYTES(c, h, in), x, c / 16);
 }
 
 TILE_FN void k_enc0(const tile_group *g, const d4r_m_args *a)
 {
-    k_first(g, a, D4R_K_C0);
+    k_first(g, a, D4R_K_C0, D4R_K_H0);
 }
-#define K_LAYER(name, kind, c, in)                                  \
+#define K_LAYER(name, kind, level, in)                              \
     TILE_FN void k_##name(const tile_group *g, const d4r_m_args *a) \
     {                                                               \
-        kind(g, a, c, in);                                          \
+        kind(g, a, D4R_K_C##level, D4R_K_H##level, D4R_K_C##in);    \
     }
-K_LAYER(enc1, k_encode, D4R_K_C1, D4R_K_C0)
-K_LAYER(enc2, k_encode, D4R_K_C2, D4R_K_C1)
-K_LAYER(enc3, k_encode, D4R_K_C3, D4R_K_C2)
-K_LAYER(enc4, k_encode, D4R_K_C4, D4R_K_C3)
-K_LAYER(dec5, k_encode, D4R_K_C5, D4R_K_C4)
-K_LAYER(dec4, k_decode, D4R_K_C4, D4R_K_C5)
-K_LAYER(dec3, k_decode, D4R_K_C3, D4R_K_C4)
-K_LAYER(dec2, k_decode, D4R_K_C2, D4R_K_C3)
-K_LAYER(dec1, k_decode, D4R_K_C1, D4R_K_C2)
-K_LAYER(dec0, k_last, D4R_K_C0, D4R_K_C1)
+K_LAYER(enc1, k_encode, 1, 0)
+K_LAYER(enc2, k_encode, 2, 1)
+K_LAYER(enc3, k_encode, 3, 2)
+K_LAYER(enc4, k_encode, 4, 3)
+K_LAYER(dec5, k_encode, 5, 4)
+K_LAYER(dec4, k_decode, 4, 5)
+K_LAYER(dec3, k_decode, 3, 4)
+K_LAYER(dec2, k_decode, 2, 3)
+K_LAYER(dec1, k_decode, 1, 2)
+K_LAYER(dec0, k_last, 0, 1)
 
 #endif

@@ -3,19 +3,28 @@
 #include <string.h>
 #include "hip_kernels/k_kernel_config.h"
 
-#define KERNEL(name)                         \
-    {                                        \
-        "d4r_k_" #name, K_THREADS, K_WINDOWS \
+#define MACHINES 2
+#define KERNEL(name, machine, c)                                   \
+    {                                                              \
+        "d4r_k_" #name, K_THREADS, K_WINDOWS(K_PLACES(machine, c)) \
+    }
+#define KERNELS(machine)                                                                                   \
+    {                                                                                                      \
+        KERNEL(enc0, machine, D4R_K_C0), KERNEL(enc1, machine, D4R_K_C1), KERNEL(enc2, machine, D4R_K_C2), \
+            KERNEL(enc3, machine, D4R_K_C3), KERNEL(enc4, machine, D4R_K_C4),                              \
+            KERNEL(dec5, machine, D4R_K_C5), KERNEL(dec4, machine, D4R_K_C4),                              \
+            KERNEL(dec3, machine, D4R_K_C3), KERNEL(dec2, machine, D4R_K_C2),                              \
+            KERNEL(dec1, machine, D4R_K_C1), KERNEL(dec0, machine, D4R_K_C0)                               \
     }
 
-static const d4r_m_kernel kernels[D4R_K_LAYER_COUNT] = {
-    KERNEL(enc0), KERNEL(enc1), KERNEL(enc2), KERNEL(enc3), KERNEL(enc4), KERNEL(dec5),
-    KERNEL(dec4), KERNEL(dec3), KERNEL(dec2), KERNEL(dec1), KERNEL(dec0),
+static const d4r_m_kernel kernels[MACHINES][D4R_K_LAYER_COUNT] = {
+    [D4R_M_MACHINE_GFX12] = KERNELS(GFX12),
+    [D4R_M_MACHINE_GFX11] = KERNELS(GFX11),
 };
 
-const d4r_m_kernel *d4r_k_kernel_of(d4r_k_layer layer)
+const d4r_m_kernel *d4r_k_kernel_of(d4r_m_machine machine, d4r_k_layer layer)
 {
-    return &kernels[layer];
+    return machine < MACHINES ? &kernels[machine][layer] : NULL;
 }
 
 typedef struct image_pair {

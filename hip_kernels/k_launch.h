@@ -8,8 +8,8 @@
 #include "hip_kernels/k_layers.h"
 #include "hip_kernels/m_launch.h"
 
-/* Of one layer; the same on every machine; static storage. */
-const d4r_m_kernel *d4r_k_kernel_of(d4r_k_layer layer);
+/* Of one layer on a machine; static storage. NULL: there are no kernels for NVIDIA yet. */
+const d4r_m_kernel *d4r_k_kernel_of(d4r_m_machine machine, d4r_k_layer layer);
 /* Fills `panels` (D4R_K_NET_BYTES) from the packed image: the whole image, tiles in the machine's order. A launch's
  * `weights` and `panels` both point at the layer in it. */
 void d4r_k_prepare_panels(d4r_m_machine machine, const uint8_t *network, uint8_t *panels);

@@ -29,6 +29,7 @@ typedef enum d4r_k_layer {
 typedef struct d4r_k_layer_info {
     const char *name;
     uint32_t level, channels;       /* the block's grid and width */
+    uint32_t hidden;                /* channels of the block's MLP */
     uint32_t in_level, in_channels; /* tokens read: finer (merge), coarser (expand) or the same (enc0) */
     uint32_t out_channels;          /* f16 values of a token written, at `level` */
     int input;                      /* layer whose output is read; D4R_K_NO_LAYER: the network's tokens */

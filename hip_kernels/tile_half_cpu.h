@@ -9,6 +9,12 @@
 #include "models/format/k_layout.h"
 
 typedef tile_fp8 tile_half; /* f32 [16][lanes] */
+typedef tile_half tile_coarse;
+/* Softmax: all places at once. */
+#define TILE_PARTS 1
+typedef tile_f32 tile_part;
+typedef tile_half tile_part_half;
+typedef tile_row tile_part_row;
 typedef struct tile_chunk {
     const unsigned char *panels;  /* 16x16 panels [input][output] f32, 1024 bytes a tile */
     const unsigned char *vectors; /* the chunk in the image */
@@ -147,17 +153,6 @@ TILE_FN void tile_half_round_scaled(const tile_group *g, tile_half *d, const til
     TILE_EACH_ROW(r, t)
     tile_store(&d->v[r][t], tile_half_value(tile_load(&x->v[r][t]) * tile_load(&scale->v[t])));
 }
-TILE_FN void tile_half_round_scaled_bias(const tile_group *g, tile_half *d, const tile_f32 *x,
-                                         const tile_row *scale, const unsigned char *bias, int m)
-{
-    tile_f32 b;
-    tile_bias(g, &b, bias, m);
-    TILE_EACH_ROW(r, t)
-    {
-        const tile_vf y = tile_fma(tile_load(&x->v[r][t]), tile_load(&scale->v[t]), tile_load(&b.v[r][t]));
-        tile_store(&d->v[r][t], tile_half_value(y));
-    }
-}
 TILE_FN void tile_half_act(const tile_group *g, tile_half *d, const tile_f32 *x)
 {
     tile_f32 y = *x;
@@ -173,9 +168,13 @@ TILE_FN tile_chunk tile_bring(const tile_group *g, const d4r_m_args *a, int offs
     (void)bytes;
     return (tile_chunk){a->panels + (size_t)offset * TILE_HALF_PANEL_SCALE, a->weights + offset};
 }
-TILE_FN const unsigned char *tile_chunk_vector(tile_chunk w, int offset)
+TILE_FN const unsigned char *tile_chunk_vector(tile_chunk c, int offset)
 {
-    return w.vectors + offset;
+    return c.vectors + offset;
+}
+TILE_FN tile_chunk tile_chunk_part(tile_chunk c, int offset)
+{
+    return (tile_chunk){c.panels + (size_t)offset * TILE_HALF_PANEL_SCALE, c.vectors + offset};
 }
 TILE_FN const unsigned char *tile_table_at(const tile_group *g, const d4r_m_args *a, int offset)
 {
@@ -203,13 +202,13 @@ TILE_FN void tile_half_mul_t(const tile_group *g, tile_f32_t *acc, tile_chunk w,
     tile_half_mul(g, acc, w, offset, stride, row, 0, x, tiles);
 }
 /* Each place's lanes have their own rows. */
-TILE_FN void tile_half_mul_place(const tile_group *g, tile_f32 *acc, tile_chunk w, int rows, int stride,
-                                 int row, const tile_half *x, int tiles)
+TILE_FN void tile_half_mul_place(const tile_group *g, tile_f32 *acc, tile_chunk w, int offset, int rows,
+                                 int stride, int row, const tile_coarse *x, int tiles)
 {
     (void)g;
     for (int t = 0; t < TILE_LANES; t += TILE_VECTOR) {
-        const float *panel =
-            (const float *)(const void *)tile_half_panel(w, 0, (t / 16 * rows + row) * stride);
+        const unsigned char *tile = tile_half_panel(w, offset, (t / 16 * rows + row) * stride);
+        const float *panel = (const float *)(const void *)tile;
         tile_vf sum[16];
         for (int r = 0; r < 16; r++) sum[r] = tile_load(&acc->v[r][t]);
         for (int k = 0; k < tiles; k++)
@@ -279,10 +278,11 @@ static __attribute__((noinline)) void tile_half_values_by_queries(tile_f32 *y, c
         }
 }
 /* The prepared relative bias of a head: [key's place][key][query lane]. */
-TILE_FN void tile_half_scores(const tile_group *g, tile_f32 *s, const tile_keys *keys, int j,
-                              const tile_half *q, const unsigned char *rel_bias)
+TILE_FN void tile_half_scores(const tile_group *g, tile_part *s, const tile_keys *keys, int j,
+                              const tile_half *q, int part, const unsigned char *rel_bias)
 {
     (void)g;
+    (void)part;
     memcpy(s->v, rel_bias + (size_t)j * sizeof(s->v), sizeof(s->v));
     tile_half_keys_by_queries(s, keys->k, q, j);
 }
@@ -334,7 +334,8 @@ TILE_FN void tile_half_exp2(const tile_group *g, tile_f32 *s, const tile_row *to
         tile_store(&s->v[r][t], tile_half_exp2_value(tile_at_least(x, tile_splat(-126.0f))));
     }
 }
-TILE_FN void tile_half_row_sum(const tile_group *g, tile_row *d, const tile_f32 *s)
+/* 1 / sum: each place's keys of a half in pairs, then the places, then the halves: the order of every machine. */
+TILE_FN void tile_half_row_reciprocal_sum(const tile_group *g, tile_part_row *d, const tile_part *s)
 {
     (void)g;
     for (int t = 0; t < TILE_LANES; t += TILE_VECTOR) {
@@ -348,14 +349,30 @@ TILE_FN void tile_half_row_sum(const tile_group *g, tile_row *d, const tile_f32 
             }
             half[h] = (place[0] + place[1]) + (place[2] + place[3]);
         }
-        tile_store(&d->v[t], half[0] + half[1]);
+        tile_store(&d->v[t], tile_splat(1.0f) / (half[0] + half[1]));
     }
 }
-TILE_FN void tile_half_weigh(const tile_group *g, tile_f32 *y, const tile_keys *keys, int m,
-                             const tile_half *p)
+TILE_FN void tile_half_part_round(const tile_group *g, tile_part_half *d, const tile_part *s)
+{
+    tile_half_round(g, d, s);
+}
+TILE_FN void tile_half_weigh(const tile_group *g, tile_part *y, const tile_keys *keys, int m,
+                             const tile_part_half *p)
 {
     (void)g;
     tile_half_values_by_queries(y, &keys->v[m], p);
+}
+TILE_FN void tile_half_part_scaled_bias(const tile_group *g, tile_half *d, int part, const tile_part *y,
+                                        const tile_part_row *scale, const unsigned char *bias, int m)
+{
+    tile_f32 b;
+    (void)part;
+    tile_bias(g, &b, bias, m);
+    TILE_EACH_ROW(r, t)
+    {
+        const tile_vf x = tile_fma(tile_load(&y->v[r][t]), tile_load(&scale->v[t]), tile_load(&b.v[r][t]));
+        tile_store(&d->v[r][t], tile_half_value(x));
+    }
 }
 
 #endif

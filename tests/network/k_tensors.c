@@ -48,8 +48,8 @@ k_tensors *k_tensors_random(uint64_t seed, double gain)
         l->qv_bias = random_floats(2 * c, 0.1, &state);
         l->rel_bias = random_floats(c / 32 * D4R_K_OFFSETS, 1.0, &state);
         random_linear(&l->proj, c, c, 0.7 * gain, false, &state);
-        random_linear(&l->mlp1, 2 * c, c, gain, true, &state);
-        random_linear(&l->mlp2, c, 2 * c, 0.7 * gain, false, &state);
+        random_linear(&l->mlp1, (int)info->hidden, c, gain, true, &state);
+        random_linear(&l->mlp2, c, (int)info->hidden, 0.7 * gain, false, &state);
     }
     random_linear(&t->head, D4R_K_HEAD, D4R_K_C0, gain, true, &state);
     return t;
@@ -130,10 +130,11 @@ static uint8_t *put_block(uint8_t *at, const k_layer_tensors *l)
         at = put_floats(at, l->qv_bias + 32 * h, 32);
         at = put_floats(at, l->qv_bias + c + 32 * h, 32);
     }
-    for (int j = 0; j < c / 32; j++) {
-        at = put_tiles(at, &l->mlp1, 64 * j, 64, 0, c);
-        at = put_tiles(at, &l->mlp2, 0, c, 64 * j, 64);
-        at = put_floats(at, l->mlp1.bias + 64 * j, 64);
+    const int step = l->mlp1.out % 64 ? 32 : 64;
+    for (int j = 0; j < l->mlp1.out; j += step) {
+        at = put_tiles(at, &l->mlp1, j, step, 0, c);
+        at = put_tiles(at, &l->mlp2, 0, c, j, step);
+        at = put_floats(at, l->mlp1.bias + j, step);
     }
     for (int h = 0; h < c / 32; h++) at = put_rel_bias(at, l->rel_bias + h * D4R_K_OFFSETS);
     return at;

@@ -85,7 +85,7 @@ static void block_window(const k_layer_tensors *l, window *w)
         for (int i = 0; i < c; i++) w->x[t][i] += y[i];
         norm(w->x[t], c, n);
         linear(&l->mlp1, n, u);
-        for (int i = 0; i < 2 * c; i++) u[i] = half_ref_round(act(u[i]));
+        for (int i = 0; i < l->mlp1.out; i++) u[i] = half_ref_round(act(u[i]));
         linear(&l->mlp2, u, y);
         for (int i = 0; i < c; i++) w->x[t][i] += y[i];
     }

@@ -86,6 +86,11 @@ typedef struct device {
     uint8_t *panels;
 } device;
 
+static d4r_m_machine machine_of(const char *arch)
+{
+    return strncmp(arch, "gfx12", 5) == 0 ? D4R_M_MACHINE_GFX12 : D4R_M_MACHINE_GFX11;
+}
+
 static emu_module *load_module(const char *folder, const char *arch, bool *missing)
 {
     char path[4096];
@@ -136,7 +141,7 @@ static bool resources_are_good(const char *arch, const emu_kernel *kernel)
 
 static bool run_layer(device *d, const fixture *f, int index)
 {
-    const d4r_m_kernel *k = d4r_k_kernel_of((d4r_k_layer)index);
+    const d4r_m_kernel *k = d4r_k_kernel_of(machine_of(d->arch), (d4r_k_layer)index);
     const char *name = d4r_k_layers[index].name;
     const emu_kernel *kernel = emu_module_kernel(d->module, k->function);
     if (!kernel) {
@@ -173,9 +178,8 @@ static bool run_layer(device *d, const fixture *f, int index)
 
 static bool prepare(device *d, const fixture *f)
 {
-    const bool gfx12 = strncmp(d->arch, "gfx12", 5) == 0;
     d->panels = allocate(D4R_K_NET_BYTES);
-    d4r_k_prepare_panels(gfx12 ? D4R_M_MACHINE_GFX12 : D4R_M_MACHINE_GFX11, f->network, d->panels);
+    d4r_k_prepare_panels(machine_of(d->arch), f->network, d->panels);
     d->memory = emu_memory_create(true);
     d->pool = emu_pool_create(0);
     const uint32_t flags = EMU_MEMORY_WRITTEN | EMU_MEMORY_READ_ONLY;
