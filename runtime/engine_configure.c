@@ -7,6 +7,7 @@
 
 void d4r_engine_free_leftovers(const d4r_vk *vk, d4r_engine_leftovers *leftovers)
 {
+    d4r_validate_destroy(&leftovers->validate);
     if (leftovers->stages) d4r_m_stages_destroy(&leftovers->stages);
     d4r_shared_destroy(vk, &leftovers->shared);
 }
@@ -63,23 +64,30 @@ static void restore_shared(d4r_engine *engine, d4r_shared *old)
         d4r_log_print(&engine->vk.log, D4R_LOG_ERROR, "the network is lost to this engine: destroy it");
 }
 
+/* The stages, and what reads their surfaces. On error *fresh is empty. */
 static d4r_status create_stages(d4r_engine *engine, const d4r_engine_params *params, uint32_t view_limit,
-                                d4r_m_stages **stages)
+                                d4r_engine_leftovers *fresh)
 {
     d4r_m_stages_desc desc = d4r_engine_stages_desc(engine, params);
     d4r_status status;
+    memset(fresh, 0, sizeof *fresh);
     desc.share = engine->stages;
-    status = d4r_m_stages_create(&desc, stages);
-    if (status == D4R_OK && view_limit) status = d4r_m_stages_limit_views(*stages, view_limit);
-    if (status != D4R_OK) d4r_m_stages_destroy(stages);
+    status = d4r_m_stages_create(&desc, &fresh->stages);
+    if (status == D4R_OK && view_limit) status = d4r_m_stages_limit_views(fresh->stages, view_limit);
+    if (status == D4R_OK && engine->validate)
+        status = d4r_validate_create(&engine->vk, fresh->stages, engine->timeline, params, &fresh->validate);
+    if (status != D4R_OK) d4r_engine_free_leftovers(&engine->vk, fresh);
     return status;
 }
 
 static void take_over(d4r_engine *engine, const d4r_engine_params *params, const d4r_sizes *sizes,
-                      d4r_m_stages *stages)
+                      const d4r_engine_leftovers *fresh, d4r_engine_leftovers *old)
 {
-    d4r_m_stages_copy_marker(stages, engine->stages);
-    engine->stages = stages;
+    d4r_m_stages_copy_marker(fresh->stages, engine->stages);
+    old->stages = engine->stages;
+    old->validate = engine->validate;
+    engine->stages = fresh->stages;
+    engine->validate = fresh->validate;
     engine->params.output = params->output;
     engine->params.max_render = params->max_render;
     engine->params.conventions = params->conventions;
@@ -92,7 +100,7 @@ d4r_status d4r_engine_configure(d4r_engine *engine, const d4r_engine_params *par
                                 d4r_engine_leftovers *leftovers)
 {
     d4r_engine_params wanted = *params;
-    d4r_m_stages *stages = NULL;
+    d4r_engine_leftovers fresh;
     d4r_sizes sizes;
     d4r_size have = engine->shared.info.max_token_grid;
     d4r_status status;
@@ -107,13 +115,12 @@ d4r_status d4r_engine_configure(d4r_engine *engine, const d4r_engine_params *par
     if (status == D4R_OK && (sizes.token_grid.width > have.width || sizes.token_grid.height > have.height))
         status = replace_shared(engine, sizes.token_grid, &leftovers->shared);
     if (status != D4R_OK) return status;
-    status = create_stages(engine, &wanted, view_limit, &stages);
+    status = create_stages(engine, &wanted, view_limit, &fresh);
     if (status != D4R_OK) {
         restore_shared(engine, &leftovers->shared);
         return status;
     }
     if (leftovers->shared.tokens.buffer) engine->head_cleared = false;
-    leftovers->stages = engine->stages;
-    take_over(engine, &wanted, &sizes, stages);
+    take_over(engine, &wanted, &sizes, &fresh, leftovers);
     return D4R_OK;
 }

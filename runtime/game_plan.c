@@ -146,12 +146,11 @@ static bool shader_readable(VkImageLayout layout)
 static VkImageLayout working_layout(enum d4r_game_slot slot, const d4r_game_plan *plan)
 {
     const bool direct = plan->route == D4R_GAME_DIRECT;
-    const bool color = d4r_vk_aspects(plan->image.format) == VK_IMAGE_ASPECT_COLOR_BIT;
     if (slot == D4R_SLOT_OUTPUT)
         return direct ? VK_IMAGE_LAYOUT_GENERAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     if (!direct) return VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     if (shader_readable(plan->image.layout)) return plan->image.layout;
-    return color ? VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL;
+    return VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL; /* of depth too: it may lack the attachment usage */
 }
 
 static d4r_status add_subresource(const d4r_game *game, d4r_game_frame *frame, enum d4r_game_slot slot)

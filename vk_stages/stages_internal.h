@@ -67,16 +67,18 @@ typedef struct d4r_m_view_cache {
     uint32_t pool_count;
 } d4r_m_view_cache;
 
-/* What does not depend on any size: shared by stages that differ in sizes alone. */
+#define D4R_M_OUTPUTS 8 /* formats */
+
+/* What does not depend on any size: shared by stages that differ in sizes and output format alone. */
 typedef struct d4r_m_programs {
     const d4r_vk *vk;
     unsigned users;
     bool exact_filter, ldr;
-    VkFormat output_format;
     VkSampler sampler;
     VkDescriptorSetLayout own_layout, input_layout, output_layout;
     VkPipelineLayout pipeline_layout;
-    VkPipeline pipelines[D4R_M_PIPELINE_COUNT];
+    VkPipeline pipelines[D4R_M_DOWNSAMPLE]; /* all but the last stage */
+    VkPipeline downsample[D4R_M_OUTPUTS];   /* by output format, made when it is first wanted */
 } d4r_m_programs;
 
 struct d4r_m_stages {
@@ -86,6 +88,7 @@ struct d4r_m_stages {
     d4r_vk_buffer buffers[D4R_M_BUFFER_COUNT];
     float weights[D4R_WEIGHT_VEC4 * 4]; /* decoded, in the order of params.h */
     d4r_m_programs *programs;
+    VkPipeline downsample; /* of the programs */
     d4r_m_view_cache inputs, outputs;
     VkDescriptorPool own_pool;
     VkDescriptorSet own_sets[2]; /* by frame parity */

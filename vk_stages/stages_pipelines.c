@@ -38,23 +38,27 @@ static const struct {
     {VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, true, false},
     {VK_FORMAT_B8G8R8A8_SRGB, VK_FORMAT_R8G8B8A8_UNORM, true, true},
 };
-#define OUTPUT_COUNT (sizeof outputs / sizeof outputs[0])
+_Static_assert(sizeof outputs / sizeof outputs[0] == D4R_M_OUTPUTS, "output formats");
+
+/* D4R_M_OUTPUTS: unknown. */
+static size_t output_index(VkFormat format)
+{
+    size_t i = 0;
+    while (i < D4R_M_OUTPUTS && outputs[i].format != format) i++;
+    return i;
+}
 
 VkFormat d4r_m_output_storage(VkFormat output_format)
 {
-    for (size_t i = 0; i < OUTPUT_COUNT; i++)
-        if (outputs[i].format == output_format) return outputs[i].storage;
-    return VK_FORMAT_UNDEFINED;
+    const size_t i = output_index(output_format);
+    return i < D4R_M_OUTPUTS ? outputs[i].storage : VK_FORMAT_UNDEFINED;
 }
 
 /* D4R_OUTPUT_* of params.h. LDR values are display-referred already: they are stored as they are. */
-static uint32_t output_flags(const d4r_m_programs *programs)
+static uint32_t output_flags(size_t output, bool ldr)
 {
-    for (size_t i = 0; i < OUTPUT_COUNT; i++)
-        if (outputs[i].format == programs->output_format)
-            return (outputs[i].swapped ? D4R_OUTPUT_SWAP : 0) |
-                   (outputs[i].srgb && !programs->ldr ? D4R_OUTPUT_ENCODE_SRGB : 0);
-    return 0;
+    return (outputs[output].swapped ? D4R_OUTPUT_SWAP : 0) |
+           (outputs[output].srgb && !ldr ? D4R_OUTPUT_ENCODE_SRGB : 0);
 }
 
 static stage_code downsample_code(VkFormat storage)
@@ -74,7 +78,8 @@ static stage_code downsample_code(VkFormat storage)
 
 /* ---- pipelines ---- */
 
-static stage_code code_of(const d4r_m_programs *programs, enum d4r_m_pipeline pipeline)
+/* output: of the downsample, which has a pipeline a format. */
+static stage_code code_of(enum d4r_m_pipeline pipeline, size_t output)
 {
     switch (pipeline) {
     case D4R_M_EXPOSURE_SUM:
@@ -92,19 +97,20 @@ static stage_code code_of(const d4r_m_programs *programs, enum d4r_m_pipeline pi
     case D4R_M_RECONSTRUCTION_15:
         return (stage_code){"reconstruction 15", d4r_spv_reconstruction, d4r_spv_reconstruction_size, 15};
     default:
-        return downsample_code(d4r_m_output_storage(programs->output_format));
+        return downsample_code(outputs[output].storage);
     }
 }
 
-static d4r_status create_pipeline(d4r_m_programs *programs, enum d4r_m_pipeline which)
+static d4r_status create_pipeline(const d4r_m_programs *programs, enum d4r_m_pipeline which, size_t output,
+                                  VkPipeline *pipeline)
 {
     const d4r_vk *vk = programs->vk;
-    const stage_code code = code_of(programs, which);
+    const stage_code code = code_of(which, output);
     const struct {
         uint32_t exact_filter, ldr;
         int32_t tile;
         uint32_t output;
-    } values = {programs->exact_filter, programs->ldr, code.tile, output_flags(programs)};
+    } values = {programs->exact_filter, programs->ldr, code.tile, output_flags(output, programs->ldr)};
     /* A stage ignores constants that it does not declare. */
     const VkSpecializationMapEntry entries[] = {
         {D4R_SPEC_EXACT_FILTER, 0, 4}, {D4R_SPEC_LDR, 4, 4}, {D4R_SPEC_TILE, 8, 4}, {D4R_SPEC_OUTPUT, 12, 4}};
@@ -124,8 +130,7 @@ static d4r_status create_pipeline(d4r_m_programs *programs, enum d4r_m_pipeline 
                   .pName = "main",
                   .pSpecializationInfo = &constants},
         .layout = programs->pipeline_layout};
-    result = vk->fn.vkCreateComputePipelines(vk->device, VK_NULL_HANDLE, 1, &info, vk->allocator,
-                                             &programs->pipelines[which]);
+    result = vk->fn.vkCreateComputePipelines(vk->device, VK_NULL_HANDLE, 1, &info, vk->allocator, pipeline);
     vk->fn.vkDestroyShaderModule(vk->device, module, vk->allocator);
     return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, code.name);
 }
@@ -140,8 +145,8 @@ static d4r_status create_pipelines(d4r_m_programs *programs)
     VkResult result =
         vk->fn.vkCreatePipelineLayout(vk->device, &info, vk->allocator, &programs->pipeline_layout);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "pipeline layout");
-    for (int i = 0; i < D4R_M_PIPELINE_COUNT; i++) {
-        d4r_status status = create_pipeline(programs, i);
+    for (int i = 0; i < D4R_M_DOWNSAMPLE; i++) {
+        d4r_status status = create_pipeline(programs, i, 0, &programs->pipelines[i]);
         if (status != D4R_OK) return status;
     }
     return D4R_OK;
@@ -149,27 +154,34 @@ static d4r_status create_pipelines(d4r_m_programs *programs)
 
 /* ---- sharing ---- */
 
+static d4r_status get_downsample(d4r_m_stages *stages)
+{
+    const size_t output = output_index(stages->desc.output_format);
+    VkPipeline *pipeline = &stages->programs->downsample[output];
+    d4r_status status = D4R_OK;
+    if (!*pipeline) status = create_pipeline(stages->programs, D4R_M_DOWNSAMPLE, output, pipeline);
+    stages->downsample = *pipeline;
+    return status;
+}
+
 d4r_status d4r_m_programs_get(d4r_m_stages *stages, const d4r_m_stages *share)
 {
     const d4r_m_stages_desc *desc = &stages->desc;
     d4r_m_programs *p = share ? share->programs : NULL;
     d4r_status status;
-    if (p && p->exact_filter == desc->exact_filter && p->ldr == desc->conventions.ldr &&
-        p->output_format == desc->output_format) {
+    if (p && p->exact_filter == desc->exact_filter && p->ldr == desc->conventions.ldr) {
         p->users++;
         stages->programs = p;
-        return D4R_OK;
+        return get_downsample(stages);
     }
     p = calloc(1, sizeof *p);
     if (!p) return d4r_fail(&desc->vk->log, D4R_ERROR_MEMORY, "pipelines: out of memory");
-    *p = (d4r_m_programs){.vk = desc->vk,
-                          .users = 1,
-                          .exact_filter = desc->exact_filter,
-                          .ldr = desc->conventions.ldr,
-                          .output_format = desc->output_format};
+    *p = (d4r_m_programs){
+        .vk = desc->vk, .users = 1, .exact_filter = desc->exact_filter, .ldr = desc->conventions.ldr};
     stages->programs = p; /* released with the stages, however far this comes */
     status = d4r_m_programs_create_layouts(p);
-    return status == D4R_OK ? create_pipelines(p) : status;
+    if (status == D4R_OK) status = create_pipelines(p);
+    return status == D4R_OK ? get_downsample(stages) : status;
 }
 
 void d4r_m_programs_release(d4r_m_programs **programs)
@@ -179,7 +191,9 @@ void d4r_m_programs_release(d4r_m_programs **programs)
     if (!p || --p->users > 0) return;
     const d4r_vk *vk = p->vk;
     const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout};
-    for (int i = 0; i < D4R_M_PIPELINE_COUNT; i++)
+    for (int i = 0; i < D4R_M_OUTPUTS; i++)
+        if (p->downsample[i]) vk->fn.vkDestroyPipeline(vk->device, p->downsample[i], vk->allocator);
+    for (int i = 0; i < D4R_M_DOWNSAMPLE; i++)
         if (p->pipelines[i]) vk->fn.vkDestroyPipeline(vk->device, p->pipelines[i], vk->allocator);
     if (p->pipeline_layout) vk->fn.vkDestroyPipelineLayout(vk->device, p->pipeline_layout, vk->allocator);
     for (int i = 0; i < 3; i++)

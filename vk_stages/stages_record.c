@@ -25,7 +25,9 @@ static void dispatch(const d4r_m_stages *stages, VkCommandBuffer commands, enum 
                      int32_t width, int32_t height, int32_t group)
 {
     const d4r_vk *vk = stages->desc.vk;
-    vk->fn.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, stages->programs->pipelines[pipeline]);
+    const VkPipeline handle =
+        pipeline == D4R_M_DOWNSAMPLE ? stages->downsample : stages->programs->pipelines[pipeline];
+    vk->fn.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, handle);
     vk->fn.vkCmdDispatch(commands, (uint32_t)((width + group - 1) / group),
                          (uint32_t)((height + group - 1) / group), 1);
 }
