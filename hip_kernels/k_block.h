@@ -112,8 +112,8 @@ TILE_FN void k_block(const tile_group *g, const d4r_m_args *a, const int block, 
     tile_half n[K_MAX_TILES];
     k_norm(g, x, n, nt);
     if (c == 32) { /* everything at once */
-        const tile_chunk w = tile_bring(g, a, block, D4R_K_BLOCK_REL(c, h));
-        k_attention(g, w, tile_table_at(g, a, block + D4R_K_BLOCK_REL(c, h)), n, x, nt);
+        const tile_chunk w = tile_bring(g, a, block, D4R_K_BLOCK_BYTES(c, h));
+        k_attention(g, w, tile_chunk_table(w, D4R_K_BLOCK_REL(c, h)), n, x, nt);
         k_norm(g, x, n, nt);
         TILE_UNROLL
         for (int j = 0; j < h / (16 * st); j++)

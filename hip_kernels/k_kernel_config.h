@@ -25,6 +25,6 @@
 #define K_PLACES(machine, c) K_PLACES_2(machine, c)
 #define K_WINDOWS(places) (K_WAVES * (places) / 4) /* a workgroup; they share every chunk of weights */
 /* What is brought at a time: a head's chunk, the largest; at width 32 the whole block. */
-#define K_MEMORY_BYTES(c) ((c) == 32 ? D4R_K_BLOCK_REL(32, D4R_K_H0) : D4R_K_HEAD_BYTES_OF(c))
+#define K_MEMORY_BYTES(c) ((c) == 32 ? D4R_K_BLOCK_BYTES(32, D4R_K_H0) : D4R_K_HEAD_BYTES_OF(c))
 
 #endif

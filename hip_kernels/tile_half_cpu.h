@@ -172,6 +172,10 @@ TILE_FN const unsigned char *tile_chunk_vector(tile_chunk c, int offset)
 {
     return c.vectors + offset;
 }
+TILE_FN const unsigned char *tile_chunk_table(tile_chunk c, int offset)
+{
+    return c.panels + (size_t)offset * TILE_HALF_PANEL_SCALE;
+}
 TILE_FN tile_chunk tile_chunk_part(tile_chunk c, int offset)
 {
     return (tile_chunk){c.panels + (size_t)offset * TILE_HALF_PANEL_SCALE, c.vectors + offset};

@@ -340,6 +340,10 @@ TILE_FN const unsigned char *tile_chunk_vector(tile_chunk c, int offset)
 {
     return c.base + offset;
 }
+TILE_FN const unsigned char *tile_chunk_table(tile_chunk c, int offset)
+{
+    return c.base + offset;
+}
 TILE_FN tile_chunk tile_chunk_part(tile_chunk c, int offset)
 {
     const tile_chunk part = {c.base + offset};
