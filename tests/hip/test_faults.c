@@ -199,6 +199,32 @@ static void lost_device(void **state)
     assert_int_equal(device.messages, 0);
 }
 
+/* A runtime forgets one callback, and the device is well: that frame ends by the watchdog, and soon frames are good again. */
+static void forgotten_callback(void **state)
+{
+    (void)state;
+    for (unsigned i = 2; i < 8; i += 5) {
+        hip_variant variant = hip_variant_at(i);
+        hip_rig h;
+        env_reset("gfx1201");
+        assert_int_equal(hip_rig_open(&h, &device, model, &variant, 1000 * SLOWNESS), D4R_OK);
+        assert_int_equal(rig_run(&h.r, 0), D4R_OK);
+        env_mutate("callback-never");
+        assert_int_equal(rig_run(&h.r, 1), D4R_ERROR_TIMEOUT);
+        env_mutate(NULL);
+        /* The network looks for a while whether the callback comes after all; frames until then fail at once. */
+        d4r_status status = D4R_ERROR_NETWORK;
+        for (uint32_t n = 2; n < 40 * SLOWNESS && status == D4R_ERROR_NETWORK; n++) {
+            status = rig_run(&h.r, n);
+            test_sleep_ms(30);
+        }
+        assert_int_equal(status, D4R_OK);
+        hip_rig_close(&h);
+        assert_int_equal(env_live(), 0);
+    }
+    assert_int_equal(device.messages, 0);
+}
+
 /* Memory for ever more of the network's buffers, then for all of them. */
 static void out_of_memory(void **state)
 {
@@ -454,9 +480,9 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails_once), cmocka_unit_test(lost_device),
-        cmocka_unit_test(out_of_memory),         cmocka_unit_test(refused_import),
-        cmocka_unit_test(no_device_or_library),  cmocka_unit_test(bad_code_objects),
-        cmocka_unit_test(damaged_code_objects),
+        cmocka_unit_test(forgotten_callback),    cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(refused_import),        cmocka_unit_test(no_device_or_library),
+        cmocka_unit_test(bad_code_objects),      cmocka_unit_test(damaged_code_objects),
     };
     if (!vk_test_create(&device)) return 77;
     if (!mkdtemp(folder)) return 1;

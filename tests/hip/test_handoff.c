@@ -1,12 +1,14 @@
 /* Vulkan and the emulated device together: both hand-off strategies, both kinds of completion, plain launches and
  * graphs give the same bytes; leaving out any one wait, event, edge or barrier is noticed; shutdown in every state. */
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "runtime/engine.h"
 #include "tests/hip/hip_rig.h"
@@ -209,6 +211,24 @@ static outcome late_frames(const mutant *m)
     return o;
 }
 
+/* What the CPU network makes of the same two frames. */
+static uint8_t *cpu_late_frames(size_t bytes)
+{
+    const d4r_cpu_network_params cpu = {.threads = 2};
+    rig_params params = {.model = model, .render = {64, 64}, .output = {96, 64}};
+    rig r;
+    size_t size;
+    assert_int_equal(d4r_network_create_cpu(model, &cpu, NULL, &params.network), D4R_OK);
+    rig_create(&r, &device, &params);
+    assert_int_equal(r.status, D4R_OK);
+    for (uint32_t n = 0; n < 2; n++) assert_int_equal(rig_run(&r, n), D4R_OK);
+    uint8_t *picture = rig_read(&r, &size);
+    assert_int_equal(size, bytes);
+    rig_destroy(&r);
+    d4r_network_destroy(&params.network);
+    return picture;
+}
+
 static const char *compare(const outcome *o, const outcome *good)
 {
     if (o->hang) return "hang";
@@ -236,6 +256,78 @@ static void each_wait_is_needed(void **state)
     device.quiet = false;
     device.messages = messages;
     free(good.picture);
+}
+
+/* The variants between them have every wait of the path; tests/hip/mutants.sh removes each from the sources. */
+static void late_frames_are_right(void **state)
+{
+    static const unsigned indices[] = {0, 1, 3, 6};
+    uint8_t *good = NULL;
+    (void)state;
+    for (size_t i = 0; i < sizeof indices / sizeof *indices; i++) {
+        const mutant none = {.variant = hip_variant_at(indices[i])};
+        outcome o = late_frames(&none);
+        assert_false(o.hang);
+        assert_int_equal(o.status, D4R_OK);
+        assert_int_equal(env_live(), 0);
+        if (!good) good = cpu_late_frames(o.bytes);
+        assert_true(different(o.picture, good, o.bytes) < 0.05);
+        free(o.picture);
+    }
+    free(good);
+    assert_int_equal(device.messages, 0);
+}
+
+/* Kernels of which the emulator's trace says `what`. */
+static int kernels(const char *trace, const char *what)
+{
+    char line[1024];
+    int count = 0;
+    FILE *file = fopen(trace, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) count += strstr(line, what) != NULL;
+    fclose(file);
+    return count;
+}
+
+/* A launch in the middle of the second frame fails. Its layers before the failed one have ended when the frame has,
+ * and a stream that waits for the marker of a front which is not even queued holds nobody up. */
+static void failed_launch_leaves_nothing(void **state)
+{
+    char trace[] = "/tmp/d4r-trace-XXXXXX";
+    int fd = mkstemp(trace);
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    for (unsigned i = 0; i < 4; i += 3) {
+        hip_variant variant = hip_variant_at(i);
+        hip_rig h;
+        env_reset("gfx1201");
+        env_set("SLOW_MS", "40");
+        env_set("TRACE", "%s", trace);
+        env_set("FAIL", "hipModuleLaunchKernel:15");
+        env_apply();
+        assert_int_equal(hip_rig_open(&h, &device, model, &variant, 20000), D4R_OK);
+        assert_int_equal(rig_run(&h.r, 0), D4R_OK);
+        d4r_frame frame = rig_record(&h.r, 1);
+        assert_int_equal(d4r_network_submit(&frame), D4R_OK);
+        /* The stream that waits for the word is let go although nobody has written it. */
+        for (int waited = 0; i && kernels(trace, " ends d4r_") < 14; waited += 10) {
+            assert_true(waited < 3000 * SLOWNESS);
+            test_sleep_ms(10);
+        }
+        rig_queue(&h.r, 1, &frame);
+        assert_true(rig_wait(&h.r, 20000));
+        assert_int_equal(d4r_frame_status(&frame), D4R_ERROR_NETWORK);
+        assert_int_equal(kernels(trace, " ends d4r_"), 14);
+        assert_int_equal(kernels(trace, " begins d4r_"), 14);
+        env_set("TRACE", "%s", "/dev/null");
+        assert_int_equal(rig_run(&h.r, 2), D4R_OK);
+        hip_rig_close(&h);
+        assert_int_equal(env_live(), 0);
+    }
+    unlink(trace);
+    assert_int_equal(device.messages, 0);
 }
 
 /* The watchdog's own: without it a hung kernel holds the frame for as long as it hangs. */
@@ -271,6 +363,69 @@ static void watchdog_is_needed(void **state)
         }
         printf("%s: bounded by the watchdog alone\n", hip_variant_name(&variant));
     }
+}
+
+/* A network whose first job lasts until it is cancelled, and whose cancel takes longer than that. */
+typedef struct slow_cancel {
+    atomic_bool cancelled, cancelling, overlapped;
+    atomic_uint runs;
+} slow_cancel;
+
+static d4r_status slow_attach(void *user, const d4r_network_buffers *buffers, const d4r_log *log)
+{
+    (void)user, (void)buffers, (void)log;
+    return D4R_OK;
+}
+
+static d4r_status slow_run(void *user, const d4r_network_job *job)
+{
+    slow_cancel *s = user;
+    if (atomic_load(&s->cancelling)) atomic_store(&s->overlapped, true);
+    atomic_fetch_add(&s->runs, 1);
+    while (job->frame == 0 && !atomic_load(&s->cancelled)) test_sleep_ms(1);
+    return D4R_OK;
+}
+
+static void slow_end(void *user, uint64_t frame)
+{
+    slow_cancel *s = user;
+    (void)frame;
+    atomic_store(&s->cancelling, true);
+    atomic_store(&s->cancelled, true);
+    test_sleep_ms(200);
+    atomic_store(&s->cancelling, false);
+}
+
+/* The HIP network's cancel lets the stream go on past the marker of the frame that it finds current: the next frame must
+ * not become that while a cancel is under way. */
+static void cancel_keeps_the_next_job_back(void **state)
+{
+    slow_cancel s = {0};
+    const d4r_network_callbacks callbacks = {.user = &s,
+                                             .name = "slow",
+                                             .needs_host_map = true,
+                                             .watchdog_ms = 300,
+                                             .attach = slow_attach,
+                                             .run = slow_run,
+                                             .cancel = slow_end};
+    rig_params params = {.model = model, .render = {64, 64}, .output = {96, 64}};
+    rig r;
+    (void)state;
+    assert_int_equal(d4r_network_create(&callbacks, NULL, &params.network), D4R_OK);
+    rig_create(&r, &device, &params);
+    assert_int_equal(r.status, D4R_OK);
+    d4r_frame frame = rig_frame(&r, 0);
+    while (!atomic_load(&s.cancelled)) test_sleep_ms(1);
+    d4r_frame next = rig_frame(&r, 1);
+    assert_true(rig_wait(&r, 20000));
+    assert_int_equal(d4r_frame_status(&frame), D4R_ERROR_TIMEOUT);
+    /* Whoever is first, the watchdog or the job's thread: failed at once, or run. */
+    assert_true(d4r_frame_status(&next) == D4R_OK || d4r_frame_status(&next) == D4R_ERROR_NETWORK);
+    assert_int_equal(rig_run(&r, 2), D4R_OK);
+    assert_false(atomic_load(&s.overlapped));
+    rig_destroy(&r);
+    d4r_network_destroy(&params.network);
+    assert_int_equal(device.messages, 0);
 }
 
 /* The bound counts from A in both strategies: a front that is queued late is no hang. In the marker strategy this is
@@ -332,6 +487,8 @@ static void check_transfer(const watch_command *c, bool release, const d4r_engin
             assert_true(b->dstAccessMask & VK_ACCESS_SHADER_READ_BIT);
     }
     assert_true((release ? c->from : c->to) & VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT);
+    /* What the submission's wait for B delays: only so does the barrier come after the wait. */
+    if (!release) assert_true(c->from & VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
 }
 
 /* Index of the first command from `at` on that fits; count when none does. */
@@ -514,7 +671,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(variants),
         cmocka_unit_test(two_networks),
         cmocka_unit_test(each_wait_is_needed),
+        cmocka_unit_test(late_frames_are_right),
+        cmocka_unit_test(failed_launch_leaves_nothing),
         cmocka_unit_test(watchdog_is_needed),
+        cmocka_unit_test(cancel_keeps_the_next_job_back),
         cmocka_unit_test(watchdog_starts_at_a),
         cmocka_unit_test(external_barriers),
         cmocka_unit_test(every_shutdown),

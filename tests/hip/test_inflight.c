@@ -110,6 +110,7 @@ static void continues_after_a_failure(void **state)
     p.max_render = p.output = size;
     p.network = D4R_NETWORK_HIP;
     p.hip.graphs = D4R_HIP_GRAPHS_OFF;
+    p.hip.watchdog_ms = 60000;
     p.frames_in_flight = 1;
     assert_int_equal(d4r_upscaler_create(&p, &u), D4R_OK);
     for (uint32_t n = 0; n < 5; n++) {

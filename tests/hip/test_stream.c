@@ -102,14 +102,14 @@ static void same_frames(void **state)
 
 typedef struct work {
     const d4r_frame *frame; /* NULL: one that outlives the engine */
-    bool wait_for_frame;    /* ends when the frame has, or after three seconds */
+    bool wait_for_frame;    /* ends when the frame has, or after ten seconds */
     atomic_int status;      /* the frame's at the end of this work */
 } work;
 
 static void do_work(void *user)
 {
     work *w = user;
-    for (int i = 0; w->wait_for_frame && i < 300 * SLOWNESS && d4r_frame_status(w->frame) == D4R_PENDING; i++)
+    for (int i = 0; w->wait_for_frame && i < 1000 && d4r_frame_status(w->frame) == D4R_PENDING; i++)
         test_sleep_ms(10);
     if (!w->wait_for_frame) test_sleep_ms(60);
     atomic_store(&w->status, w->frame ? d4r_frame_status(w->frame) : D4R_OK);
@@ -134,12 +134,13 @@ static void read_order(const char *path, d4r_hip_stream stream, char *order, siz
     fclose(file);
 }
 
-/* Until nobody has called HIP for a while: the network has enqueued its launches. */
-static void wait_until_quiet(void)
+/* Until the network has enqueued its frame: `calls` HIP calls more than before, then quiet. */
+static void wait_until_enqueued(uint64_t before, unsigned calls)
 {
-    for (uint64_t calls = 0; calls != env_calls();) {
-        calls = env_calls();
-        test_sleep_ms(30 * SLOWNESS);
+    for (int waited = 0; env_calls() < before + calls && waited < 20000; waited += 5) test_sleep_ms(5);
+    for (uint64_t seen = 0; seen != env_calls();) {
+        seen = env_calls();
+        test_sleep_ms(20);
     }
 }
 
@@ -154,7 +155,7 @@ static void in_order(void **state)
         hip_variant variant = hip_variant_at(i);
         hip_rig h;
         env_reset("gfx1201");
-        env_set("SLOW_MS", "%d", 20 * SLOWNESS);
+        env_set("SLOW_MS", "%d", 40 * SLOWNESS);
         env_set("TRACE", "%s", trace);
         env_apply();
         d4r_hip_stream stream = create_stream(i);
@@ -162,9 +163,11 @@ static void in_order(void **state)
         d4r_frame frame = rig_record(&h.r, 0);
         work before = {.frame = &frame}, after = {.frame = &frame, .wait_for_frame = true};
         assert_int_equal(hip.host_function(stream, do_work, &before), 0);
+        uint64_t calls = env_calls();
         rig_queue(&h.r, 0, &frame);
         assert_int_equal(d4r_network_submit(&frame), D4R_OK);
-        wait_until_quiet();
+        /* Ten launches and the event, or a graph of ten nodes. */
+        wait_until_enqueued(calls, 11);
         assert_int_equal(d4r_frame_status(&frame), D4R_PENDING);
         /* It blocks the stream until the frame has ended: the frame must not wait for what is queued behind it. */
         assert_int_equal(hip.host_function(stream, do_work, &after), 0);
@@ -236,11 +239,15 @@ static void failures(void **state)
         hip_rig h;
         env_reset("gfx1201");
         env_set("FAIL", "%s", cases[i].fail);
+        env_set("SLOW_MS", "10");
         env_apply();
         d4r_hip_stream stream = create_stream(0);
         assert_int_equal(hip_rig_open_on(&h, &device, model, &variant, 20000, stream), D4R_OK);
-        for (uint32_t n = 0; n < 3; n++)
+        for (uint32_t n = 0; n < 3; n++) {
             assert_int_equal(rig_run(&h.r, n), n == 1 ? cases[i].status : D4R_OK);
+            if (n == 1 && cases[i].status != D4R_OK)
+                assert_int_equal(hip.query(stream), 0); /* nothing is left there */
+        }
         hip_rig_close(&h);
         assert_int_equal(hip.synchronize(stream), 0);
         assert_int_equal(hip.destroy(stream), 0);
