@@ -53,7 +53,8 @@ cmp -s m/hipnet.bin packed/hipnet.bin || { echo "FAIL: packed again, hipnet.bin 
 cmp -s m/weights.safetensors packed/weights.safetensors || { echo "FAIL: safetensors differ"; failed=1; }
 
 expect 4 "no such file" verify missing
-expect 4 "a directory, expected a file" pack m out1
+expect 5 "a directory, expected a file" pack m out1
+expect 5 "no such file" pack nowhere.safetensors out1
 expect 4 "header: not valid JSON" pack m/hipnet.bin out1
 printf '\002\000\000\000\000\000\000\000{}' >empty.safetensors
 expect 4 'tensor "input.embed.weight" [64, 128] of preset M is missing' pack empty.safetensors out1

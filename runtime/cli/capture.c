@@ -21,63 +21,101 @@ typedef struct capture {
 
 /* ---- choosing */
 
-/* Sequences are NNNN.json files; *number stays when none is found. */
-static unsigned count_sequences(const char *folder, uint32_t *number)
+/* Names of one kind in a folder, sorted. */
+typedef struct names {
+    unsigned count;
+    char name[2048][16]; /* as many as fit */
+} names;
+
+static int by_text(const void *a, const void *b)
 {
-    unsigned count = 0;
-    uint32_t lowest = UINT32_MAX;
-    DIR *listing = opendir(folder);
-    struct dirent *entry;
-    while (listing && (entry = readdir(listing))) {
-        char digits[16];
-        uint32_t value;
-        size_t length = strlen(entry->d_name);
-        if (length < 6 || length > 12 || !cli_ends_with(entry->d_name, ".json")) continue;
-        memcpy(digits, entry->d_name, length - 5);
-        digits[length - 5] = 0;
-        if (!cli_parse_uint(digits, 0, 999999, &value)) continue;
-        count++;
-        if (value < lowest) lowest = value;
-    }
-    if (listing) closedir(listing);
-    if (count) *number = lowest;
-    return count;
+    size_t long_a = strlen(a), long_b = strlen(b);
+    return long_a != long_b ? (long_a > long_b) - (long_a < long_b) : strcmp(a, b);
 }
 
-static unsigned count_ratios(const char *folder, char ratio[16])
+static names list_names(const char *folder, bool (*take)(const char *name, char out[16]))
 {
-    unsigned count = 0;
+    names list = {0};
     DIR *listing = opendir(folder);
-    struct dirent *entry;
-    while (listing && (entry = readdir(listing))) {
-        const char *name = entry->d_name;
-        size_t length = strlen(name);
-        if (name[0] != 'x' || length < 2 || length > 15 || strspn(name + 1, "0123456789_") != length - 1)
-            continue;
-        if (count == 0 || !strcmp(name, "x2")) memcpy(ratio, name + 1, length);
-        count++;
-    }
+    for (struct dirent *entry; listing && list.count < 2048 && (entry = readdir(listing));)
+        if (take(entry->d_name, list.name[list.count])) list.count++;
     if (listing) closedir(listing);
-    return count;
+    qsort(list.name, list.count, sizeof *list.name, by_text);
+    return list;
+}
+
+/* Sequences are NNNN.json files. */
+static bool take_sequence(const char *name, char out[16])
+{
+    uint32_t value;
+    size_t length = strlen(name);
+    if (length < 6 || length > 12 || !cli_ends_with(name, ".json")) return false;
+    memcpy(out, name, length - 5);
+    out[length - 5] = 0;
+    if (!cli_parse_uint(out, 0, 999999, &value)) return false;
+    snprintf(out, 16, "%04u", value);
+    return true;
+}
+
+static bool take_ratio(const char *name, char out[16])
+{
+    size_t length = strlen(name);
+    if (name[0] != 'x' || length < 2 || length > 15 || strspn(name + 1, "0123456789_") != length - 1)
+        return false;
+    memcpy(out, name + 1, length);
+    return true;
+}
+
+static bool contains(const names *list, const char *name)
+{
+    for (unsigned i = 0; i < list->count; i++)
+        if (!strcmp(list->name[i], name)) return true;
+    return false;
+}
+
+/* "prefix0000, prefix0003" */
+static void join(const names *list, const char *prefix, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (unsigned i = 0; i < list->count && used + 24 < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s", i ? ", " : "", prefix, list->name[i]);
 }
 
 static d4r_status choose(capture *c, const cli_sequence_options *options, const d4r_log *log)
 {
-    if (options->sequence >= 0) {
-        c->number = (uint32_t)options->sequence;
-    } else if (!count_sequences(c->folder, &c->number)) {
+    names sequences = list_names(c->folder, take_sequence), ratios = list_names(c->folder, take_ratio);
+    char wanted[16], text[200];
+    if (!sequences.count)
         return d4r_fail(log, D4R_ERROR_INPUT, "%s: holds neither frames.json nor a capture's 0000.json",
                         c->folder);
+    c->number = (uint32_t)(options->sequence >= 0 ? options->sequence : atoi(sequences.name[0]));
+    snprintf(wanted, sizeof wanted, "%04u", c->number);
+    if (options->sequence >= 0 && sequences.count < 2048 && !contains(&sequences, wanted)) {
+        join(&sequences, "", text, sizeof text);
+        return d4r_fail(log, D4R_ERROR_INPUT,
+                        "%s/%s.json: No such file or directory (--sequence %u; there are %s)", c->folder,
+                        wanted, c->number, text);
     }
-    if (options->ratio) {
-        if (strlen(options->ratio) >= sizeof c->ratio)
-            return d4r_fail(log, D4R_ERROR_INPUT, "--ratio: '%s' is too long", options->ratio);
-        strcpy(c->ratio, options->ratio);
-    } else if (!count_ratios(c->folder, c->ratio)) {
+    if (!ratios.count)
         return d4r_fail(log, D4R_ERROR_INPUT, "%s: no folder x2, x1_7, ... with the render-size channels",
                         c->folder);
+    snprintf(c->ratio, sizeof c->ratio, "%.15s",
+             options->ratio           ? options->ratio
+             : contains(&ratios, "2") ? "2"
+                                      : ratios.name[0]);
+    if (options->ratio && !contains(&ratios, options->ratio)) {
+        join(&ratios, "x", text, sizeof text);
+        return d4r_fail(log, D4R_ERROR_INPUT,
+                        "%s/x%.40s: No such file or directory (--ratio %.40s; there are %s)", c->folder,
+                        options->ratio, options->ratio, text);
     }
     return D4R_OK;
+}
+
+bool cli_capture_present(const char *folder)
+{
+    return list_names(folder, take_sequence).count > 0;
 }
 
 /* ---- one frame */

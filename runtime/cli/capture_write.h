@@ -8,6 +8,7 @@ typedef struct cli_capture_options {
     uint32_t sequence;
     bool motion_half; /* vectors as f16 instead of f32 */
     bool references;  /* write ground_truth */
+    bool force;       /* replace the sequence when it is there */
 } cli_capture_options;
 
 /* The folder must exist. Vectors become UV units, previous = current + motion, y down. */

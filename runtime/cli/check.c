@@ -1,4 +1,4 @@
-#include "runtime/cli/check.h"
+#include "runtime/cli/check_pair.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,22 +7,6 @@
 #define MAX_PAIRS 12
 #define MAX_SAMPLES 60000.0 /* pixels compared a pair; larger frames are sampled on a grid */
 #define MIN_MARGIN 0.1      /* dB between two hypotheses that counts as a decision */
-
-/* Two consecutive frames as needed for warping. */
-typedef struct pair {
-    d4r_size size;
-    float *current, *previous; /* display luma; NaN where the colour is not finite */
-    cli_image motion;
-    d4r_vec2 jitter, jitter_previous, scale;
-    double weight;
-} pair;
-
-typedef struct hypothesis {
-    double sx, sy; /* signs of the vectors, 0 for no warping */
-    d4r_motion_unit unit;
-    bool jittered;
-    double jx, jy; /* signs of the jitter */
-} hypothesis;
 
 static float *luma_of(const cli_image *color)
 {
@@ -40,21 +24,22 @@ static float *luma_of(const cli_image *color)
     return luma;
 }
 
-static void free_pair(pair *p)
+static void free_pair(check_pair *p)
 {
     free(p->current);
     free(p->previous);
     cli_image_free(&p->motion);
+    cli_image_free(&p->depth);
 }
 
 /* ---- warping */
 
-static double sample(const pair *p, double x, double y)
+double check_sample(const check_pair *p, const double place[2])
 {
-    double fx = floor(x), fy = floor(y);
+    double fx = floor(place[0]), fy = floor(place[1]);
     uint32_t width = p->size.width, x0 = (uint32_t)fx, y0 = (uint32_t)fy;
     const float *at = p->previous + (size_t)y0 * width + x0;
-    double tx = x - fx, ty = y - fy;
+    double tx = place[0] - fx, ty = place[1] - fy;
     uint32_t right = x0 + 1 < width ? 1 : 0;
     size_t below = y0 + 1 < p->size.height ? width : 0;
     return (1 - ty) * ((1 - tx) * (double)at[0] + tx * (double)at[right]) +
@@ -62,7 +47,8 @@ static double sample(const pair *p, double x, double y)
 }
 
 /* Factors from stored vectors to render pixels. */
-static void unit_factors(const cli_sequence *sequence, const pair *p, d4r_motion_unit unit, double factor[2])
+static void unit_factors(const cli_sequence *sequence, const check_pair *p, d4r_motion_unit unit,
+                         double factor[2])
 {
     double render[2] = {p->size.width, p->size.height},
            output[2] = {sequence->output.width, sequence->output.height};
@@ -82,7 +68,8 @@ static uint32_t stride_for(d4r_size size)
 }
 
 /* The stored vector that belongs to a render pixel. */
-static void vector_at(const cli_sequence *sequence, const pair *p, uint32_t x, uint32_t y, double vector[2])
+static void vector_at(const cli_sequence *sequence, const check_pair *p, uint32_t x, uint32_t y,
+                      double vector[2])
 {
     if (sequence->conventions.motion_at_output) {
         x = (uint32_t)((x + 0.5) * p->motion.size.width / p->size.width);
@@ -92,31 +79,50 @@ static void vector_at(const cli_sequence *sequence, const pair *p, uint32_t x, u
     vector[1] = (double)cli_image_get(&p->motion, x, y, 1);
 }
 
-/* Squared error of one pair under a hypothesis, added to sums[0] (pixels counted in sums[1]). */
-static void warp_pair(const cli_sequence *sequence, const pair *p, const hypothesis *h, double sums[2])
+check_warp check_warp_of(const cli_sequence *sequence, const check_pair *p, const check_hypothesis *h)
 {
-    double factor[2], shift[2] = {0, 0};
-    uint32_t step = stride_for(p->size);
-    unit_factors(sequence, p, h->unit, factor);
+    check_warp warp = {.shift = {0, 0}};
+    unit_factors(sequence, p, h->unit, warp.factor);
+    warp.factor[0] *= h->sx;
+    warp.factor[1] *= h->sy;
     if (!h->jittered) {
-        shift[0] = h->jx * (double)(p->jitter.x - p->jitter_previous.x);
-        shift[1] = h->jy * (double)(p->jitter.y - p->jitter_previous.y);
+        warp.shift[0] = h->jx * (double)(p->jitter.x - p->jitter_previous.x);
+        warp.shift[1] = h->jy * (double)(p->jitter.y - p->jitter_previous.y);
     }
+    return warp;
+}
+
+bool check_place(const cli_sequence *sequence, const check_pair *p, const check_warp *warp, uint32_t x,
+                 uint32_t y, double place[2])
+{
+    double vector[2];
+    vector_at(sequence, p, x, y, vector);
+    place[0] = x + warp->shift[0];
+    place[1] = y + warp->shift[1];
+    for (int i = 0; i < 2; i++)
+        if (warp->factor[i] != 0) place[i] += warp->factor[i] * vector[i];
+    return place[0] >= 0 && place[1] >= 0 && place[0] <= p->size.width - 1 && place[1] <= p->size.height - 1;
+}
+
+/* Squared error of one pair under a hypothesis, added to sums[0] (pixels counted in sums[1]). */
+static void warp_pair(const cli_sequence *sequence, const check_pair *p, const check_hypothesis *h,
+                      double sums[2])
+{
+    uint32_t step = stride_for(p->size);
+    check_warp warp = check_warp_of(sequence, p, h);
     for (uint32_t y = 0; y < p->size.height; y += step)
         for (uint32_t x = 0; x < p->size.width; x += step) {
-            double vector[2];
-            vector_at(sequence, p, x, y, vector);
-            double px = x + (h->sx != 0 ? h->sx * vector[0] * factor[0] : 0) + shift[0];
-            double py = y + (h->sy != 0 ? h->sy * vector[1] * factor[1] : 0) + shift[1];
-            if (!(px >= 0 && py >= 0 && px <= p->size.width - 1 && py <= p->size.height - 1)) continue;
-            double error = sample(p, px, py) - (double)p->current[(size_t)y * p->size.width + x];
+            double place[2];
+            if (!check_place(sequence, p, &warp, x, y, place)) continue;
+            double error = check_sample(p, place) - (double)p->current[(size_t)y * p->size.width + x];
             if (!isfinite(error)) continue;
             sums[0] += error * error;
             sums[1] += 1;
         }
 }
 
-static double warp_psnr(const cli_sequence *sequence, const pair *pairs, size_t count, const hypothesis *h)
+static double warp_psnr(const cli_sequence *sequence, const check_pair *pairs, size_t count,
+                        const check_hypothesis *h)
 {
     double sums[2] = {0, 0}, possible = 0;
     for (size_t i = 0; i < count; i++) {
@@ -165,7 +171,7 @@ static bool usable(const cli_sequence *sequence, size_t index)
 }
 
 static d4r_status load_pair(const cli_sequence *sequence, size_t index, const d4r_log *log, cli_check *check,
-                            pair *p)
+                            check_pair *p)
 {
     const cli_frame *frame = &sequence->frames[index], *before = frame - 1;
     cli_planes planes;
@@ -187,7 +193,9 @@ static d4r_status load_pair(const cli_sequence *sequence, size_t index, const d4
         p->current = luma_of(&planes.color);
         p->previous = luma_of(&color);
         p->motion = planes.motion;
+        p->depth = planes.depth;
         memset(&planes.motion, 0, sizeof planes.motion);
+        memset(&planes.depth, 0, sizeof planes.depth);
         if (!p->current || !p->previous)
             status = d4r_fail(log, D4R_ERROR_MEMORY, "no memory to check conventions");
         cli_image_free(&color);
@@ -197,7 +205,8 @@ static d4r_status load_pair(const cli_sequence *sequence, size_t index, const d4
     return status;
 }
 
-static d4r_status load_pairs(const cli_sequence *sequence, const d4r_log *log, cli_check *check, pair *pairs)
+static d4r_status load_pairs(const cli_sequence *sequence, const d4r_log *log, cli_check *check,
+                             check_pair *pairs)
 {
     size_t candidates = sequence->frame_count > 1 ? sequence->frame_count - 1 : 0;
     size_t step = candidates > MAX_PAIRS ? candidates / MAX_PAIRS : 1;
@@ -210,11 +219,11 @@ static d4r_status load_pairs(const cli_sequence *sequence, const d4r_log *log, c
     return status;
 }
 
-static void measure_sizes(const cli_sequence *sequence, const pair *pairs, cli_check *check)
+static void measure_sizes(const cli_sequence *sequence, const check_pair *pairs, cli_check *check)
 {
     double motion = 0, pixels = 0, jitter = 0;
     for (size_t i = 0; i < check->pairs; i++) {
-        const pair *p = &pairs[i];
+        const check_pair *p = &pairs[i];
         double factor[2];
         unit_factors(sequence, p, sequence->conventions.motion_unit, factor);
         for (uint32_t y = 0; y < p->size.height; y += 4)
@@ -256,7 +265,8 @@ static void sign_of(int index, double *x, double *y)
     *y = index & 2 ? -1 : 1;
 }
 
-static void try_motion(const cli_sequence *sequence, const pair *pairs, hypothesis *h, cli_check *check)
+static void try_motion(const cli_sequence *sequence, const check_pair *pairs, check_hypothesis *h,
+                       cli_check *check)
 {
     d4r_motion_unit declared = sequence->conventions.motion_unit;
     double table[4][4];
@@ -264,7 +274,7 @@ static void try_motion(const cli_sequence *sequence, const pair *pairs, hypothes
         for (int sign = 0; sign < 4; sign++) {
             double x, y;
             sign_of(sign, &x, &y);
-            hypothesis trial = *h;
+            check_hypothesis trial = *h;
             trial.unit = (d4r_motion_unit)unit;
             trial.sx = x * (sequence->conventions.motion_reversed ? -1 : 1);
             trial.sy = y * (sequence->conventions.motion_reversed ? -1 : 1) *
@@ -294,10 +304,11 @@ static void try_motion(const cli_sequence *sequence, const pair *pairs, hypothes
         y * (sequence->conventions.motion_reversed ? -1 : 1) * (sequence->conventions.motion_flip_y ? -1 : 1);
 }
 
-static void try_jitter(const cli_sequence *sequence, const pair *pairs, hypothesis *h, cli_check *check)
+static void try_jitter(const cli_sequence *sequence, const check_pair *pairs, check_hypothesis *h,
+                       cli_check *check)
 {
     for (int sign = 0; sign < 4; sign++) {
-        hypothesis trial = *h;
+        check_hypothesis trial = *h;
         trial.jittered = false;
         sign_of(sign, &trial.jx, &trial.jy);
         check->jitter[sign] = warp_psnr(sequence, pairs, check->pairs, &trial);
@@ -308,7 +319,7 @@ static void try_jitter(const cli_sequence *sequence, const pair *pairs, hypothes
     if (!check->jitter_x_known) check->best_jitter &= 2;
     if (!check->jitter_y_known) check->best_jitter &= 1;
     sign_of(check->best_jitter, &h->jx, &h->jy);
-    hypothesis trial = *h;
+    check_hypothesis trial = *h;
     for (int with = 0; with < 2; with++) {
         trial.jittered = with;
         check->jittered[with] = warp_psnr(sequence, pairs, check->pairs, &trial);
@@ -317,18 +328,18 @@ static void try_jitter(const cli_sequence *sequence, const pair *pairs, hypothes
 
 d4r_status cli_check_run(const cli_sequence *sequence, const d4r_log *log, cli_check *check)
 {
-    pair pairs[MAX_PAIRS];
+    check_pair pairs[MAX_PAIRS];
     memset(check, 0, sizeof *check);
     check->depth_low = INFINITY;
     check->depth_high = -INFINITY;
     check->best_unit = (int)sequence->conventions.motion_unit;
     d4r_status status = load_pairs(sequence, log, check, pairs);
     if (status == D4R_OK && check->pairs) {
-        hypothesis h = {.unit = sequence->conventions.motion_unit,
-                        .jittered = sequence->conventions.motion_jittered,
-                        .jx = 1,
-                        .jy = 1};
-        hypothesis still = h;
+        check_hypothesis h = {.unit = sequence->conventions.motion_unit,
+                              .jittered = sequence->conventions.motion_jittered,
+                              .jx = 1,
+                              .jy = 1};
+        check_hypothesis still = h;
         measure_sizes(sequence, pairs, check);
         check->unwarped = warp_psnr(sequence, pairs, check->pairs, &still);
         /* Vectors move further than jitter, so they are settled first, then again with the jitter's signs. */
@@ -339,6 +350,8 @@ d4r_status cli_check_run(const cli_sequence *sequence, const d4r_log *log, cli_c
         check->best_jittered = sequence->conventions.motion_jittered;
         check->jittered_known = fabs(check->jittered[1] - check->jittered[0]) >= MIN_MARGIN;
         if (check->jittered_known) check->best_jittered = check->jittered[1] > check->jittered[0];
+        h.jittered = check->best_jittered;
+        status = check_depth(sequence, pairs, &h, log, check);
     }
     for (size_t i = 0; i < check->pairs; i++) free_pair(&pairs[i]);
     return status;

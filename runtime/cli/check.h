@@ -19,12 +19,18 @@ typedef struct cli_check {
     double jittered[2]; /* vectors without / with jitter in them */
     int best_motion, best_unit, best_jitter, best_jittered;
     bool motion_x_known, motion_y_known, unit_known, jitter_x_known, jitter_y_known, jittered_known;
+    /* Places of the previous frame that two surfaces of the current frame come from: PSNR of the surface that is nearer by
+     * the declared depth, and of the other. The nearer one hid the other, so it must be the one that fits. */
+    size_t depth_places;
+    double depth_nearer, depth_farther;
+    size_t depth_fits[2]; /* places where only the nearer fits, and only the farther */
+    bool depth_known, depth_wrong;
     size_t bad_color, bad_motion, bad_depth; /* non-finite pixels seen */
     float depth_low, depth_high, color_high;
 } cli_check;
 
 d4r_status cli_check_run(const cli_sequence *sequence, const d4r_log *log, cli_check *check);
-/* Logs what fits and a warning for each declared convention that does not; returns the number of warnings. */
+/* Logs what fits and a warning for each declared convention that does not; returns the number of those. */
 unsigned cli_check_report(const cli_sequence *sequence, const cli_check *check, const d4r_log *log);
 cJSON *cli_check_json(const cli_check *check);
 

@@ -65,10 +65,62 @@ static void clear_progress(void)
     state.progress_shown = false;
 }
 
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Bytes of the printable UTF-8 character at `text`; 0: a control character, or not UTF-8. */
+static size_t printable_length(const char *text)
+{
+    const unsigned char *t = (const unsigned char *)text;
+    if (t[0] < 0x80) return t[0] >= 0x20 && t[0] != 0x7f;
+    if (t[0] < 0xc2 || t[0] > 0xf4 || !is_continuation(text[1])) return 0;
+    if (t[0] == 0xc2 && t[1] < 0xa0) return 0;                           /* C1 controls */
+    if (t[0] == 0xe2 && t[1] == 0x80 && (t[2] & 0xfe) == 0xa8) return 0; /* line and paragraph separators */
+    if (t[0] == 0xe2 && t[1] == 0x80 && t[2] >= 0xaa && t[2] <= 0xae) return 0; /* direction overrides */
+    if (t[0] == 0xe2 && t[1] == 0x81 && t[2] >= 0xa6 && t[2] <= 0xa9) return 0;
+    if (t[0] < 0xe0) return 2;
+    if (!is_continuation(text[2])) return 0;
+    if (t[0] < 0xf0) return (t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f) ? 0 : 3;
+    if ((t[0] == 0xf0 && t[1] < 0x90) || (t[0] == 0xf4 && t[1] > 0x8f)) return 0;
+    return is_continuation(text[3]) ? 4 : 0;
+}
+
+size_t cli_escape(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    while (*text) {
+        size_t length = printable_length(text);
+        char piece[8];
+        if (length) {
+            memcpy(piece, text, length);
+            piece[length] = 0;
+            text += length;
+        } else {
+            const char *name = strchr("\nn\tt\rr", *text); /* a control character and its letter */
+            if (name)
+                snprintf(piece, sizeof piece, "\\%c", name[1]);
+            else
+                snprintf(piece, sizeof piece, "\\x%02x", (unsigned char)*text);
+            text++;
+        }
+        length = strlen(piece);
+        if (used + length >= size) break;
+        memcpy(out + used, piece, length);
+        used += length;
+    }
+    if (size) out[used] = 0;
+    return used;
+}
+
 static void write_line(void *user, d4r_log_level level, const char *line)
 {
     static const char *const prefix[] = {"error: ", "warning: ", "", "debug: "};
+    char safe[4200]; /* a line of 1023 bytes, each escaped */
     (void)user;
+    cli_escape(line, safe, sizeof safe);
+    line = safe;
     pthread_mutex_lock(&state.lock);
     if (level == D4R_LOG_ERROR) state.errors++;
     if (level != D4R_LOG_WARNING || !seen_before(line)) {
@@ -83,7 +135,16 @@ static d4r_log log_state = {write_line, NULL, D4R_LOG_INFO};
 void cli_start(const char *tool)
 {
     state.tool = tool;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a failed write (cli_finish) and leaves nothing behind */
 }
+
+int cli_finish(int code)
+{
+    if (!fflush(stdout) && !ferror(stdout)) return code;
+    d4r_log_print(&log_state, D4R_LOG_ERROR, "standard output: cannot be written: %s", strerror(errno));
+    return code == CLI_OK || code == 1 ? CLI_BAD_INPUT : code;
+}
+
 void cli_set_level(d4r_log_level level)
 {
     log_state.level = level;
@@ -115,43 +176,71 @@ int cli_usage_error(const char *format, ...)
 void cli_progress(const char *format, ...)
 {
     static int terminal = -1;
+    char line[256] = "", safe[1040];
+    if (format) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(line, sizeof line, format, args);
+        va_end(args);
+    }
+    cli_escape(line, safe, sizeof safe);
     pthread_mutex_lock(&state.lock);
     if (terminal < 0) terminal = isatty(STDERR_FILENO);
     if (terminal && log_state.level >= D4R_LOG_INFO) {
         clear_progress();
-        if (format) {
-            va_list args;
-            va_start(args, format);
-            vfprintf(stderr, format, args);
-            va_end(args);
-            fflush(stderr);
-            state.progress_shown = true;
-        }
+        fputs(safe, stderr);
+        fflush(stderr);
+        state.progress_shown = format != NULL;
     }
     pthread_mutex_unlock(&state.lock);
 }
 
-/* ---- interruption */
+/* ---- a step that takes long now and then */
 
-static volatile sig_atomic_t interrupted;
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    const char *text;
+    bool running, ending;
+} busy = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static void on_signal(int number)
+static void *show_busy(void *unused)
 {
-    (void)number;
-    interrupted = 1;
+    struct timespec until;
+    double start = cli_now();
+    (void)unused;
+    pthread_mutex_lock(&busy.lock);
+    clock_gettime(CLOCK_REALTIME, &until);
+    while (!busy.ending) {
+        until.tv_nsec += 500000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_cond_timedwait(&busy.changed, &busy.lock, &until) != ETIMEDOUT) continue;
+        cli_progress("%s (%.0f s)", busy.text, cli_now() - start);
+    }
+    pthread_mutex_unlock(&busy.lock);
+    return NULL;
 }
 
-void cli_catch_signals(void)
+void cli_busy_begin(const char *text)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    if (!isatty(STDERR_FILENO) || log_state.level < D4R_LOG_INFO) return;
+    busy.text = text;
+    busy.ending = false;
+    busy.running = !pthread_create(&busy.thread, NULL, show_busy, NULL);
 }
 
-bool cli_interrupted(void)
+void cli_busy_end(void)
 {
-    return interrupted != 0;
+    if (!busy.running) return;
+    pthread_mutex_lock(&busy.lock);
+    busy.ending = true;
+    pthread_cond_signal(&busy.changed);
+    pthread_mutex_unlock(&busy.lock);
+    pthread_join(busy.thread, NULL);
+    busy.running = false;
+    cli_progress(NULL);
 }
 
 /* ---- strings and numbers */

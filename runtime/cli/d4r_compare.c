@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/cli/given.h"
 #include "runtime/cli/json_read.h"
 #include "runtime/cli/metrics.h"
 #include "runtime/cli/picture.h"
@@ -27,17 +28,20 @@ static const char help_text[] =
     "frames\n"
     "  --diff DIR            difference images as DIR/diff-NNNN.png: grey where equal, enlarged by --gain\n"
     "  --gain G              default 4\n"
+    "  --force               replace files in a --diff DIR that is not empty\n"
     "  --min-psnr DB         exit code 1 when the mean PSNR is lower\n"
     "  --json FILE           all numbers\n"
     "  -q, --quiet           print the means only\n"
     "\n"
-    "Exit codes: 0 done, 1 below --min-psnr, 2 usage, 5 bad input or an unwritable output.\n";
+    "Exit codes: 0 done, 1 below --min-psnr, 2 usage, 5 bad input or an unwritable output, 130 "
+    "interrupted.\n";
 
 enum {
     OPTION_COLOR = 1,
     OPTION_FROM,
     OPTION_DIFF,
     OPTION_GAIN,
+    OPTION_FORCE,
     OPTION_MIN,
     OPTION_JSON,
     OPTION_HELP,
@@ -48,6 +52,7 @@ static const struct option long_options[] = {{"color", required_argument, NULL, 
                                              {"from", required_argument, NULL, OPTION_FROM},
                                              {"diff", required_argument, NULL, OPTION_DIFF},
                                              {"gain", required_argument, NULL, OPTION_GAIN},
+                                             {"force", no_argument, NULL, OPTION_FORCE},
                                              {"min-psnr", required_argument, NULL, OPTION_MIN},
                                              {"json", required_argument, NULL, OPTION_JSON},
                                              {"quiet", no_argument, NULL, 'q'},
@@ -59,7 +64,7 @@ typedef struct settings {
     const char *diff, *json;
     int ldr; /* -1: not given */
     uint32_t from;
-    bool from_given, quiet;
+    bool from_given, quiet, force;
     double gain, min_psnr;
 } settings;
 
@@ -248,6 +253,15 @@ static d4r_status write_json(const comparison *c)
     return json_save(root, c->options->json, cli_log());
 }
 
+static d4r_status check_from(const comparison *c)
+{
+    size_t counted;
+    mean_score(c, &counted);
+    if (counted) return D4R_OK;
+    return d4r_fail(cli_log(), D4R_ERROR_INPUT, "--from %u: the last frame that was compared is %zu",
+                    c->options->from, c->scores[c->count - 1].frame);
+}
+
 static int run(const settings *options, const char *pictures, const char *references)
 {
     comparison c = {.options = options};
@@ -259,13 +273,19 @@ static int run(const settings *options, const char *pictures, const char *refere
         c.ldr = options->ldr;
     else
         c.ldr = c.pictures.ldr_known ? c.pictures.ldr : c.references.ldr;
-    if (status == D4R_OK && options->diff) status = cli_folder_begin(&folder, options->diff, cli_log());
+    if (status == D4R_OK && options->diff)
+        status = cli_folder_begin(&folder, options->diff, options->force ? CLI_FOLDER_FORCE : CLI_FOLDER_NEW,
+                                  cli_log());
+    if (status == D4R_OK && options->json) status = cli_check_writable(options->json, cli_log());
     if (status == D4R_OK) status = compare_all(&c, options->diff ? folder.temporary : NULL);
-    if (status == D4R_OK && options->diff) status = cli_folder_commit(&folder, cli_log());
-    if (status == D4R_OK && options->json) status = write_json(&c);
-    if (status == D4R_OK) print_scores(&c);
-    int code = cli_exit_code(status);
-    if (status == D4R_OK && mean_score(&c, &counted).psnr < options->min_psnr) code = 1;
+    bool stopped = status == D4R_OK && cli_interrupted();
+    if (status == D4R_OK && !stopped && options->from_given) status = check_from(&c);
+    if (status == D4R_OK && !stopped && options->diff) status = cli_folder_commit(&folder, cli_log());
+    if (status == D4R_OK && !stopped && options->json) status = write_json(&c);
+    if (status == D4R_OK && !stopped) print_scores(&c);
+    int code = stopped ? CLI_INTERRUPTED : cli_exit_code(status);
+    if (stopped) d4r_log_print(cli_log(), D4R_LOG_WARNING, "interrupted; nothing was written");
+    if (code == CLI_OK && mean_score(&c, &counted).psnr < options->min_psnr) code = 1;
     cli_folder_abandon(&folder);
     cli_pictures_free(&c.pictures);
     cli_pictures_free(&c.references);
@@ -290,6 +310,8 @@ static bool take_option(int option, const char *value, settings *options)
     case OPTION_GAIN:
         if (cli_parse_number(value, &options->gain) && options->gain > 0) return true;
         return cli_usage_error("--gain: '%s' is not a positive number", value), false;
+    case OPTION_FORCE:
+        return options->force = true;
     case OPTION_MIN:
         if (cli_parse_number(value, &options->min_psnr)) return true;
         return cli_usage_error("--min-psnr: '%s' is not a number", value), false;
@@ -304,17 +326,22 @@ static bool take_option(int option, const char *value, settings *options)
 int main(int count, char **arguments)
 {
     settings options = {.ldr = -1, .gain = 4, .min_psnr = -1000};
-    int option;
+    static const cli_conflict diff[] = {
+        {"--gain", "no --diff", "only difference images have a gain"},
+        {"--force", "no --diff", "only the folder of --diff can be in the way"}};
+    int option, index = -1;
     cli_start("d4r-compare");
     opterr = 0;
-    while ((option = getopt_long(count, arguments, "q", long_options, NULL)) != -1) {
+    for (; (option = getopt_long(count, arguments, ":q", long_options, &index)) != -1; index = -1) {
         if (option == OPTION_HELP) return fputs(help_text, stdout) < 0;
         if (option == OPTION_VERSION) return printf("d4r-compare %s\n", d4r_version_string()) < 0;
-        if (option == '?')
-            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (option == '?' || option == ':') return cli_option_error(option, arguments);
+        if (index >= 0) cli_given_option(&long_options[index], optarg);
         if (!take_option(option, optarg, &options)) return CLI_USAGE;
     }
     if (count - optind != 2) return cli_usage_error("PICTURES and REFERENCES are needed");
+    if (!options.diff) cli_given("no --diff");
+    if (cli_check_conflicts(diff, 2) != CLI_OK) return CLI_USAGE;
     cli_catch_signals();
-    return run(&options, arguments[optind], arguments[optind + 1]);
+    return cli_finish(run(&options, arguments[optind], arguments[optind + 1]));
 }

@@ -1,6 +1,7 @@
 /* d4r-convert: a frame sequence into the engine capture layout. */
 #include <string.h>
 #include "runtime/cli/capture_write.h"
+#include "runtime/cli/given.h"
 
 static const char help_text[] =
     "Usage: d4r-convert [options] FRAMES OUT\n"
@@ -11,16 +12,19 @@ static const char help_text[] =
     "  --motion-type f32|f16     how vectors are stored; default f32 (the layout's own is f16)\n"
     "  --as-sequence N           number of the sequence that is written; default 0\n"
     "  --no-references           do not write ground_truth\n"
+    "  --force                   replace that sequence when OUT holds it already; other sequences always "
+    "stay\n"
     "  -q, --quiet               errors and warnings only\n";
 
 static const char help_end[] =
     "\nExit codes: 0 done, 2 usage, 5 bad input or an unwritable output, 130 interrupted.\n";
 
-enum { OPTION_TYPE = 1, OPTION_AS, OPTION_NO_REFERENCES, OPTION_HELP, OPTION_VERSION };
+enum { OPTION_TYPE = 1, OPTION_AS, OPTION_NO_REFERENCES, OPTION_FORCE, OPTION_HELP, OPTION_VERSION };
 
 static const struct option long_options[] = {{"motion-type", required_argument, NULL, OPTION_TYPE},
                                              {"as-sequence", required_argument, NULL, OPTION_AS},
                                              {"no-references", no_argument, NULL, OPTION_NO_REFERENCES},
+                                             {"force", no_argument, NULL, OPTION_FORCE},
                                              {"quiet", no_argument, NULL, 'q'},
                                              {"help", no_argument, NULL, OPTION_HELP},
                                              {"version", no_argument, NULL, OPTION_VERSION},
@@ -40,6 +44,9 @@ static bool take_option(int option, const char *value, cli_capture_options *opti
     case OPTION_AS:
         if (cli_parse_uint(value, 0, 9999, &options->sequence)) return true;
         return cli_usage_error("--as-sequence: '%s' is not a number from 0 to 9999", value), false;
+    case OPTION_FORCE:
+        options->force = true;
+        return true;
     case OPTION_NO_REFERENCES:
         options->references = false;
         return true;
@@ -56,9 +63,12 @@ static int convert(const char *frames, const char *out, const cli_sequence_optio
     cli_folder folder;
     d4r_status status = cli_sequence_load(frames, input, cli_log(), &sequence);
     if (status != D4R_OK) return cli_exit_code(status);
-    status = cli_folder_begin(&folder, out, cli_log());
+    status = cli_folder_begin(&folder, out, options->force ? CLI_FOLDER_FORCE : CLI_FOLDER_MERGE, cli_log());
     if (status == D4R_OK) {
-        status = cli_capture_write(&sequence, options, folder.temporary, cli_log());
+        char name[16];
+        snprintf(name, sizeof name, "%04u.json", options->sequence);
+        status = cli_folder_check(&folder, name, cli_log());
+        if (status == D4R_OK) status = cli_capture_write(&sequence, options, folder.temporary, cli_log());
         if (status == D4R_OK && !cli_interrupted()) status = cli_folder_commit(&folder, cli_log());
         cli_folder_abandon(&folder);
     }
@@ -71,9 +81,10 @@ int main(int count, char **arguments)
     cli_capture_options options = {.references = true};
     cli_sequence_options input = cli_sequence_options_default();
     int option;
+    int index = -1;
     cli_start("d4r-convert");
     opterr = 0;
-    while ((option = getopt_long(count, arguments, "q", long_options, NULL)) != -1) {
+    for (; (option = getopt_long(count, arguments, ":q", long_options, &index)) != -1; index = -1) {
         if (option == OPTION_HELP) {
             fputs(help_text, stdout);
             fputs(cli_sequence_help, stdout);
@@ -84,11 +95,12 @@ int main(int count, char **arguments)
             printf("d4r-convert %s\n", d4r_version_string());
             return CLI_OK;
         }
-        if (option == '?')
-            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (option == '?' || option == ':') return cli_option_error(option, arguments);
+        if (index >= 0) cli_given_option(&long_options[index], optarg);
         if (!take_option(option, optarg, &options, &input)) return CLI_USAGE;
     }
     if (count - optind != 2) return cli_usage_error("FRAMES and OUT are needed");
+    if (cli_sequence_conflicts() != CLI_OK) return CLI_USAGE;
     cli_catch_signals();
-    return convert(arguments[optind], arguments[optind + 1], &input, &options);
+    return cli_finish(convert(arguments[optind], arguments[optind + 1], &input, &options));
 }

@@ -94,24 +94,52 @@ static d4r_status write_json(const m_options *options, const cli_sequence *seque
     return json_save(root, options->json, cli_log());
 }
 
-static d4r_status write_profile(const m_options *options, m_pictures *pictures, const m_results *results)
+/* Everything that a run may leave behind. */
+typedef struct outputs {
+    m_pictures pictures;
+    m_dump dump;
+    cli_folder profile;
+    bool has_pictures, has_dump, has_profile; /* has_profile: a folder of its own */
+} outputs;
+
+/* What is in the way of an output is found before the run. */
+static d4r_status begin(const m_options *options, const cli_sequence *sequence, outputs *o)
 {
-    const char *folder = options->profile_folder ? options->profile_folder
-                         : pictures              ? pictures->folder.temporary
-                                                 : "d4r-profile";
-    return m_profile_write(&results->profile, folder);
+    d4r_status status = options->json ? cli_check_writable(options->json, cli_log()) : D4R_OK;
+    *o = (outputs){.has_pictures = options->out != NULL,
+                   .has_dump = options->dump != NULL,
+                   .has_profile = options->profile && (options->profile_folder || !options->out)};
+    if (status == D4R_OK && o->has_pictures) status = m_pictures_begin(&o->pictures, options, sequence);
+    if (status == D4R_OK && o->has_dump) status = m_dump_begin(&o->dump, options->dump, options->force);
+    if (status == D4R_OK && o->has_profile)
+        status =
+            m_profile_begin(&o->profile, options->profile_folder ? options->profile_folder : "d4r-profile");
+    return status;
 }
 
 /* Everything has run: outputs get their names, the pictures last. */
-static d4r_status commit(const m_options *options, const cli_sequence *sequence, m_pictures *pictures,
-                         m_dump *dump, const m_results *results, const cli_check *check)
+static d4r_status commit(const m_options *options, const cli_sequence *sequence, outputs *o,
+                         const m_results *results, const cli_check *check)
 {
     d4r_status status = D4R_OK;
-    if (options->profile) status = write_profile(options, pictures, results);
-    if (status == D4R_OK && dump) status = cli_folder_commit(&dump->folder, cli_log());
+    if (options->profile)
+        status = m_profile_write(&results->profile,
+                                 o->has_profile ? o->profile.temporary : o->pictures.folder.temporary);
+    if (status == D4R_OK && o->has_pictures) status = m_pictures_finish(&o->pictures);
+    if (status == D4R_OK && o->has_pictures) status = cli_folder_ready(&o->pictures.folder, cli_log());
+    if (status == D4R_OK && o->has_dump) status = cli_folder_ready(&o->dump.folder, cli_log());
+    if (status == D4R_OK && o->has_profile) status = cli_folder_commit(&o->profile, cli_log());
+    if (status == D4R_OK && o->has_dump) status = cli_folder_commit(&o->dump.folder, cli_log());
     if (status == D4R_OK && options->json) status = write_json(options, sequence, results, check);
-    if (status == D4R_OK && pictures) status = m_pictures_commit(pictures);
+    if (status == D4R_OK && o->has_pictures) status = cli_folder_commit(&o->pictures.folder, cli_log());
     return status;
+}
+
+static void abandon(outputs *o)
+{
+    m_pictures_abandon(&o->pictures);
+    cli_folder_abandon(&o->dump.folder);
+    cli_folder_abandon(&o->profile);
 }
 
 static int finish_code(const m_options *options, d4r_status status)
@@ -130,17 +158,13 @@ static int finish_code(const m_options *options, d4r_status status)
 
 static int upscale(const m_options *options, const cli_sequence *sequence, const cli_check *check)
 {
-    m_pictures pictures = {0};
-    m_dump dump = {0};
+    outputs o;
     m_results results = {0};
-    m_pictures *pictures_used = options->out ? &pictures : NULL;
-    m_dump *dump_used = options->dump ? &dump : NULL;
-    d4r_status status = options->json ? cli_check_writable(options->json, cli_log()) : D4R_OK;
-    if (status == D4R_OK && pictures_used) status = m_pictures_begin(&pictures, options, sequence);
-    if (status == D4R_OK && dump_used) status = m_dump_begin(&dump, options->dump);
-    if (status == D4R_OK) status = m_run(options, sequence, pictures_used, dump_used, &results);
-    if (status == D4R_OK && !cli_interrupted())
-        status = commit(options, sequence, pictures_used, dump_used, &results, check);
+    d4r_status status = begin(options, sequence, &o);
+    if (status == D4R_OK)
+        status = m_run(options, sequence, o.has_pictures ? &o.pictures : NULL, o.has_dump ? &o.dump : NULL,
+                       &results);
+    if (status == D4R_OK && !cli_interrupted()) status = commit(options, sequence, &o, &results, check);
     int code = finish_code(options, status);
     if (status == D4R_OK && code != CLI_INTERRUPTED) {
         print_quality(&results);
@@ -148,32 +172,57 @@ static int upscale(const m_options *options, const cli_sequence *sequence, const
                       sequence->frame_count, options->repeats, options->repeats > 1 ? "s" : "",
                       results.wall_seconds, 1e3 * results.median_frame_seconds);
     }
-    m_pictures_abandon(&pictures);
-    cli_folder_abandon(&dump.folder);
+    abandon(&o);
     m_results_free(&results);
+    return code;
+}
+
+/* --check=only: what was found, and whether that is as declared. */
+static int finish_check(const m_options *options, const cli_sequence *sequence, const cli_check *check,
+                        unsigned wrong)
+{
+    if (cli_interrupted()) return CLI_INTERRUPTED;
+    if (options->json) {
+        cJSON *root = cJSON_CreateObject();
+        cJSON_AddStringToObject(root, "tool", "d4r-m");
+        cJSON_AddStringToObject(root, "version", d4r_version_string());
+        cJSON_AddStringToObject(root, "frames_file", sequence->file);
+        cJSON_AddStringToObject(root, "sequence", sequence->name);
+        cJSON_AddItemToObject(root, "check", cli_check_json(check));
+        d4r_status status = json_save(root, options->json, cli_log());
+        if (status != D4R_OK) return cli_exit_code(status);
+    }
+    if (!wrong) return CLI_OK;
+    d4r_log_print(cli_log(), D4R_LOG_ERROR, "%s: %u convention%s not fit the frames; the warnings say which",
+                  sequence->file, wrong, wrong > 1 ? "s do" : " does");
+    return CLI_BAD_INPUT;
+}
+
+static int run(const m_options *options)
+{
+    cli_sequence sequence;
+    cli_check check;
+    unsigned wrong = 0;
+    d4r_status status = cli_sequence_load(options->frames, &options->sequence, cli_log(), &sequence);
+    if (status != D4R_OK) return cli_exit_code(status);
+    if (options->check) {
+        status = cli_check_run(&sequence, cli_log(), &check);
+        if (status == D4R_OK) wrong = cli_check_report(&sequence, &check, cli_log());
+    }
+    int code = status != D4R_OK      ? cli_exit_code(status)
+               : options->check_only ? finish_check(options, &sequence, &check, wrong)
+                                     : upscale(options, &sequence, options->check ? &check : NULL);
+    cli_sequence_free(&sequence);
     return code;
 }
 
 int main(int count, char **arguments)
 {
     m_options options;
-    cli_sequence sequence;
-    cli_check check;
     bool done;
     cli_start("d4r-m");
     int code = m_options_parse(count, arguments, &options, &done);
-    if (done) return code;
+    if (done) return cli_finish(code);
     cli_catch_signals();
-    d4r_status status = cli_sequence_load(options.frames, &options.sequence, cli_log(), &sequence);
-    if (status != D4R_OK) return cli_exit_code(status);
-    if (options.check) {
-        status = cli_check_run(&sequence, cli_log(), &check);
-        if (status == D4R_OK) cli_check_report(&sequence, &check, cli_log());
-    }
-    if (status != D4R_OK || options.check_only)
-        code = cli_exit_code(status);
-    else
-        code = upscale(&options, &sequence, options.check ? &check : NULL);
-    cli_sequence_free(&sequence);
-    return code;
+    return cli_finish(run(&options));
 }

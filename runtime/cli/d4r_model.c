@@ -1,5 +1,4 @@
 /* d4r-model: packs, inspects and verifies model directories, and writes the neutral model. */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
@@ -16,9 +15,7 @@
 #include "models/format/manifest.h"
 #include "models/format/model_write.h"
 #include "models/format/neutral.h"
-#include "runtime/base/log.h"
-
-enum { EXIT_OK = 0, EXIT_USAGE = 2, EXIT_MODEL = 4, EXIT_INPUT = 5 };
+#include "runtime/cli/cli.h"
 
 #define MAX_INPUT_BYTES (64u << 20)
 #define DEFAULT_LICENCE "unspecified"
@@ -81,7 +78,9 @@ static const char help_text[] =
     "    OUT is written under a temporary name beside it and renamed: it appears complete or not at all.\n"
     "\n"
     "EXIT STATUS\n"
-    "    0 success, 2 usage, 4 a bad model or safetensors file, 5 a file could not be read or written\n"
+    "    0 success, 2 usage, 4 a bad MODEL, or content of SAFETENSORS that is no model, 5 SAFETENSORS cannot "
+    "be read or\n"
+    "    OUT not be written, 6 no memory\n"
     "\n"
     "EXAMPLES\n"
     "    d4r-model neutral --sigma 0.35 neutral\n"
@@ -96,44 +95,19 @@ struct options {
     int argument_count;
 };
 
-static void print_log(void *user, d4r_log_level level, const char *line)
+/* `model`: the status came from reading a model directory, of which every fault is a bad model. */
+static int exit_code(d4r_status status, bool model)
 {
-    (void)user;
-    fprintf(stderr, "d4r-model: %s%s\n", level == D4R_LOG_WARNING ? "warning: " : "", line);
+    if (status == D4R_ERROR_ARGUMENT) return CLI_USAGE;
+    if (model && (status == D4R_ERROR_IO || status == D4R_ERROR_INPUT)) return CLI_BAD_MODEL;
+    return cli_exit_code(status);
 }
 
-static const d4r_log stderr_log = {print_log, NULL, D4R_LOG_WARNING};
-
-static int exit_code(d4r_status status)
+/* A path or name that comes from outside, on its way to standard output. */
+static const char *safe(const char *text, char buffer[1024])
 {
-    switch (status) {
-    case D4R_OK:
-        return EXIT_OK;
-    case D4R_ERROR_ARGUMENT:
-        return EXIT_USAGE;
-    case D4R_ERROR_MODEL:
-        return EXIT_MODEL;
-    default:
-        return EXIT_INPUT;
-    }
-}
-
-static int usage(const char *format, const char *detail)
-{
-    fputs("d4r-model: ", stderr);
-    fprintf(stderr, format, detail);
-    fputs("; see d4r-model --help\n", stderr);
-    return EXIT_USAGE;
-}
-
-/* Standard output may be a full disk. */
-static int finish_output(int code)
-{
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "d4r-model: standard output: %s\n", strerror(errno));
-        return code ? code : EXIT_INPUT;
-    }
-    return code;
+    cli_escape(text, buffer, 1024);
+    return buffer;
 }
 
 static const char *default_name(const char *out, char buffer[D4R_MANIFEST_TEXT_SIZE])
@@ -153,7 +127,7 @@ static d4r_status write_model(const struct options *options, const char *out, co
     char name[D4R_MANIFEST_TEXT_SIZE];
     return d4r_model_write(out, options->force, weights,
                            options->name ? options->name : default_name(out, name),
-                           options->licence ? options->licence : licence, &stderr_log);
+                           options->licence ? options->licence : licence, cli_log());
 }
 
 static double ratio_db(double signal, double noise)
@@ -190,49 +164,55 @@ static int command_pack(const struct options *options)
     size_t size = 0;
     d4r_m_weights weights = {0};
     d4r_m_rounding rounding[D4R_M_TENSOR_COUNT];
-    d4r_status status = d4r_file_read(path, MAX_INPUT_BYTES, &stderr_log, &file, &size);
-    if (status == D4R_OK) status = d4r_m_weights_read(path, file, size, &stderr_log, &weights, rounding);
+    char text[1024];
+    d4r_status status = d4r_file_read(path, MAX_INPUT_BYTES, cli_log(), &file, &size);
+    if (status == D4R_ERROR_MODEL)
+        status = D4R_ERROR_INPUT; /* no such file, a folder, too large: nothing was read */
+    if (status == D4R_OK) status = d4r_m_weights_read(path, file, size, cli_log(), &weights, rounding);
     if (status == D4R_OK) status = write_model(options, options->arguments[1], DEFAULT_LICENCE, &weights);
     if (status == D4R_OK && !options->quiet) {
         print_rounding(rounding);
-        printf("%s: written\n", options->arguments[1]);
+        printf("%s: written\n", safe(options->arguments[1], text));
     }
     d4r_m_weights_free(&weights);
     free(file);
-    return finish_output(exit_code(status));
+    return cli_finish(exit_code(status, false));
 }
 
 static int command_neutral(const struct options *options)
 {
     d4r_m_neutral params = options->neutral;
+    char text[1024];
     d4r_m_weights weights = {0};
     d4r_status status = d4r_m_weights_create(&weights);
     if (status == D4R_OK)
-        status = d4r_m_neutral_fill(&params, &stderr_log, &weights);
+        status = d4r_m_neutral_fill(&params, cli_log(), &weights);
     else
-        fputs("d4r-model: no memory for the weights\n", stderr);
+        d4r_fail(cli_log(), status, "no memory for the weights");
     if (status == D4R_OK) status = write_model(options, options->arguments[0], "MIT", &weights);
     if (status == D4R_OK && !options->quiet)
         printf("%s: sigma %.4f, weight %.4f, history floor %.5f, output floor %.5f, candidate %.5f, "
                "recurrent %.5f\n",
-               options->arguments[0], (double)params.sigma, (double)params.weight,
+               safe(options->arguments[0], text), (double)params.sigma, (double)params.weight,
                (double)params.history_floor, (double)params.output_floor, (double)params.candidate,
                (double)params.recurrent);
     d4r_m_weights_free(&weights);
-    return finish_output(exit_code(status));
+    return cli_finish(exit_code(status, false));
 }
 
 static int command_verify(const struct options *options)
 {
     d4r_model *model = NULL;
     d4r_model_info info;
-    d4r_status status = d4r_model_load(options->arguments[0], &stderr_log, &model);
+    char text[1024], name[1024];
+    d4r_status status = d4r_model_load(options->arguments[0], cli_log(), &model);
     if (status == D4R_OK) status = d4r_model_get_info(model, &info);
     if (status == D4R_OK && !options->quiet)
         printf("%s: ok: preset M, \"%s\", %" PRIu64 " parameters, %" PRIu64 " packed bytes\n",
-               options->arguments[0], info.name, info.parameter_count, info.packed_bytes);
+               safe(options->arguments[0], text), safe(info.name, name), info.parameter_count,
+               info.packed_bytes);
     d4r_model_destroy(&model);
-    return finish_output(exit_code(status));
+    return cli_finish(exit_code(status, true));
 }
 
 struct statistics {
@@ -264,10 +244,11 @@ static struct statistics measure(const d4r_m_weights *weights, int index)
 static void inspect_text(const char *path, const d4r_model_info *info, const d4r_manifest *manifest,
                          const d4r_m_weights *weights)
 {
+    char text[1024], name[1024], licence[1024];
     printf("model       %s\nname        %s\nlicence     %s\npreset      M\nparameters  %" PRIu64
            "\npacked      %" PRIu64 " bytes\n%-20s %s\n",
-           path, info->name, info->licence, info->parameter_count, info->packed_bytes, D4R_MANIFEST_NAME,
-           info->sha256);
+           safe(path, text), safe(info->name, name), safe(info->licence, licence), info->parameter_count,
+           info->packed_bytes, D4R_MANIFEST_NAME, info->sha256);
     for (int i = 0; i < D4R_FILE_COUNT; i++)
         printf("%-20s %s %9" PRIu64 " bytes\n", d4r_model_file_names[i], manifest->files[i].sha256,
                manifest->files[i].size);
@@ -330,8 +311,8 @@ static d4r_status read_again(const char *directory, const char *name, uint8_t **
                              char **path)
 {
     *path = d4r_path_join(directory, name);
-    if (!*path) return d4r_fail(&stderr_log, D4R_ERROR_MEMORY, "%s: no memory", directory);
-    return d4r_file_read(*path, MAX_INPUT_BYTES, &stderr_log, data, size);
+    if (!*path) return d4r_fail(cli_log(), D4R_ERROR_MEMORY, "%s: no memory", directory);
+    return d4r_file_read(*path, MAX_INPUT_BYTES, cli_log(), data, size);
 }
 
 static d4r_status inspect(const char *directory, bool json, const d4r_model_info *info)
@@ -343,13 +324,13 @@ static d4r_status inspect(const char *directory, bool json, const d4r_model_info
     d4r_m_weights weights = {0};
     d4r_status status = read_again(directory, D4R_MANIFEST_NAME, &text, &text_size, &text_path);
     if (status == D4R_OK)
-        status = d4r_manifest_parse(text_path, (const char *)text, text_size, &stderr_log, &manifest);
+        status = d4r_manifest_parse(text_path, (const char *)text, text_size, cli_log(), &manifest);
     if (status == D4R_OK)
         status = read_again(directory, d4r_model_file_names[D4R_FILE_SAFETENSORS], &file, &size, &file_path);
-    if (status == D4R_OK) status = d4r_m_weights_read(file_path, file, size, &stderr_log, &weights, NULL);
+    if (status == D4R_OK) status = d4r_m_weights_read(file_path, file, size, cli_log(), &weights, NULL);
     if (status == D4R_OK && !json) inspect_text(directory, info, &manifest, &weights);
     if (status == D4R_OK && json && !inspect_json(info, &manifest, &weights))
-        status = d4r_fail(&stderr_log, D4R_ERROR_MEMORY, "%s: no memory for the JSON text", directory);
+        status = d4r_fail(cli_log(), D4R_ERROR_MEMORY, "%s: no memory for the JSON text", directory);
     d4r_m_weights_free(&weights);
     free(file_path);
     free(text_path);
@@ -362,11 +343,11 @@ static int command_inspect(const struct options *options)
 {
     d4r_model *model = NULL;
     d4r_model_info info;
-    d4r_status status = d4r_model_load(options->arguments[0], &stderr_log, &model);
+    d4r_status status = d4r_model_load(options->arguments[0], cli_log(), &model);
     if (status == D4R_OK) status = d4r_model_get_info(model, &info);
     if (status == D4R_OK) status = inspect(options->arguments[0], options->json, &info);
     d4r_model_destroy(&model);
-    return finish_output(exit_code(status));
+    return cli_finish(exit_code(status, true));
 }
 
 /* ---- command line ---- */
@@ -463,36 +444,40 @@ static int run_command(const struct command *command, int argc, char **argv)
     int option, index = 0;
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":", option_table, &index)) != -1) {
-        if (option == ':') return usage("%s needs a value", argv[optind - 1]);
-        if (option == '?') return usage("unknown option %s", argv[optind - 1]);
+        if (option == ':') return cli_usage_error("%s needs a value", argv[optind - 1]);
+        if (option == '?') return cli_usage_error("unknown option %s", argv[optind - 1]);
         if (!(command->allowed & ALLOW(option)))
-            return usage("--%s does not go with this command", option_table[index].name);
-        if (!apply_option(&options, option, optarg)) return usage("%s is not a number", optarg);
+            return cli_usage_error("--%s does not go with this command", option_table[index].name);
+        if (!apply_option(&options, option, optarg)) return cli_usage_error("%s is not a number", optarg);
     }
     if (argc - optind != command->arguments)
-        return usage(command->arguments == 2 ? "%s needs SAFETENSORS and OUT" : "%s needs one directory",
-                     command->name);
+        return cli_usage_error(command->arguments == 2 ? "%s needs SAFETENSORS and OUT"
+                                                       : "%s needs one directory",
+                               command->name);
     for (int i = 0; i < command->arguments; i++) {
         options.arguments[i] = argv[optind + i];
-        if (!*options.arguments[i]) return usage("%s: an empty path", command->name);
+        if (!*options.arguments[i]) return cli_usage_error("%s: an empty path", command->name);
     }
+    cli_catch_signals(); /* writing a model takes a moment: the first signal waits for it */
     return command->run(&options);
 }
 
 int main(int argc, char **argv)
 {
+    cli_start("d4r-model");
+    cli_set_level(D4R_LOG_WARNING);
     for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             fputs(help_text, stdout);
-            return finish_output(EXIT_OK);
+            return cli_finish(CLI_OK);
         }
         if (!strcmp(argv[i], "--version")) {
             printf("d4r-model %d.%d.%d\n", D4R_VERSION_MAJOR, D4R_VERSION_MINOR, D4R_VERSION_PATCH);
-            return finish_output(EXIT_OK);
+            return cli_finish(CLI_OK);
         }
     }
-    if (argc < 2) return usage("%s", "a command is missing: pack, neutral, inspect or verify");
+    if (argc < 2) return cli_usage_error("%s", "a command is missing: pack, neutral, inspect or verify");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (!strcmp(argv[1], commands[i].name)) return run_command(&commands[i], argc - 1, argv + 1);
-    return usage("unknown command \"%s\"", argv[1]);
+    return cli_usage_error("unknown command \"%s\"", argv[1]);
 }

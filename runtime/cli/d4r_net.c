@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "hip_kernels/cpu_net.h"
 #include "hip_kernels/hip_net.h"
 #include "models/format/m_layout.h"
 #include "models/format/model.h"
+#include "runtime/cli/given.h"
 #include "runtime/cli/hip_options.h"
 #include "runtime/cli/image.h"
 #include "runtime/cli/json_read.h"
@@ -173,10 +173,17 @@ static int take_option(int option, const char *value, options *o)
 /* *done: the exit code is final. */
 static int parse_options(int count, char **arguments, options *o, bool *done)
 {
-    int option;
+    static const cli_conflict conflicts[] = {
+        {"--hip-*", "--network=cpu", "the CPU network uses no HIP device"},
+        {"--threads", "--network=hip", "threads are of the CPU network"},
+        {"--watchdog", "--network=cpu", "the bound is for a HIP device"},
+        {"--layer-times", "--network=cpu", "the times of layers come from HIP events"},
+        {"--layer-times", "--layer", "the times are of whole runs"},
+        {"--quiet", "--verbose", "fewer messages and more"}};
+    int option, index = -1;
     *done = true;
     opterr = 0;
-    while ((option = getopt_long(count, arguments, "qv", long_options, NULL)) != -1) {
+    for (; (option = getopt_long(count, arguments, ":qv", long_options, &index)) != -1; index = -1) {
         if (option == OPTION_HELP) {
             fputs(help_text, stdout);
             fputs(cli_hip_help, stdout);
@@ -187,18 +194,15 @@ static int parse_options(int count, char **arguments, options *o, bool *done)
             printf("d4r-net %s\n", d4r_version_string());
             return CLI_OK;
         }
-        if (option == '?')
-            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (option == '?' || option == ':') return cli_option_error(option, arguments);
+        if (index >= 0) cli_given_option(&long_options[index], optarg);
         int code = take_option(option, optarg, o);
         if (code != CLI_OK) return code;
     }
     if (count - optind != 1) return cli_usage_error("one MODEL is needed");
     if (o->network == D4R_NETWORK_AUTO || !o->in || !o->out)
         return cli_usage_error("--network, --in and --out are needed");
-    if (o->layer_times && o->network != D4R_NETWORK_HIP)
-        return cli_usage_error("--layer-times is of the HIP network");
-    if (o->layer_times && o->layer != D4R_M_LAYER_COUNT - 1)
-        return cli_usage_error("--layer-times measures whole runs: leave --layer out");
+    if (cli_check_conflicts(conflicts, sizeof conflicts / sizeof *conflicts) != CLI_OK) return CLI_USAGE;
     o->model = arguments[optind];
     *done = false;
     return CLI_OK;
@@ -242,14 +246,11 @@ static d4r_status write_result(const run *r)
 {
     const d4r_m_layer_info *l = &d4r_m_layers[r->o->layer];
     uint64_t shape[3] = {r->grid.height >> l->out_level, r->grid.width >> l->out_level, l->out_channels};
-    char *temporary = cli_format("%s.tmp%d", r->o->out, (int)getpid());
-    if (!temporary) return d4r_fail(cli_log(), D4R_ERROR_MEMORY, "%s: no memory", r->o->out);
+    char *temporary = cli_temporary_file(r->o->out, cli_log());
+    if (!temporary) return D4R_ERROR_IO;
     d4r_status status = cli_npy_write(temporary, "|u1", 3, shape, r->result, r->result_bytes, cli_log());
-    if (status == D4R_OK)
-        status = cli_publish(temporary, r->o->out, cli_log());
-    else
-        unlink(temporary);
-    free(temporary);
+    if (status == D4R_OK) return cli_publish(temporary, r->o->out, cli_log());
+    cli_discard(temporary);
     return status;
 }
 
@@ -494,7 +495,10 @@ int main(int count, char **arguments)
     cli_catch_signals();
     d4r_status status = strcmp(o.out, "-") != 0 ? cli_check_writable(o.out, cli_log()) : D4R_OK;
     if (status == D4R_OK && o.json) status = cli_check_writable(o.json, cli_log());
-    if (status == D4R_OK) status = d4r_model_load(o.model, cli_log(), &model);
+    if (status == D4R_OK) {
+        status = d4r_model_load(o.model, cli_log(), &model);
+        if (status == D4R_ERROR_IO) status = D4R_ERROR_MODEL; /* unreadable: a bad model to the caller */
+    }
     if (status == D4R_OK) status = cli_npy_load_bytes(o.in, "--in", cli_log(), shape, &dimensions, &tokens);
     if (status == D4R_OK) status = grid_of(&o, shape, dimensions, &grid);
     if (status == D4R_OK) status = evaluate(&o, model, grid, tokens);
@@ -504,5 +508,5 @@ int main(int count, char **arguments)
         d4r_log_print(cli_log(), D4R_LOG_WARNING, "interrupted; nothing was written");
         return CLI_INTERRUPTED;
     }
-    return cli_exit_code(status);
+    return cli_finish(cli_exit_code(status));
 }

@@ -1,6 +1,7 @@
 /* d4r-sheet: one picture that shows input, a spatial upscaler, ours and the reference. */
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/cli/given.h"
 #include "runtime/cli/picture.h"
 #include "runtime/cli/resample.h"
 #include "runtime/cli/sequence.h"
@@ -26,7 +27,9 @@ static const char help_text[] =
     "  --title TEXT          default: the sequence's name\n"
     "  -q, --quiet           errors and warnings only\n";
 
-static const char help_end[] = "\nExit codes: 0 done, 2 usage, 5 bad input or an unwritable output.\n";
+static const char help_end[] =
+    "\nExit codes: 0 done, 2 usage, 5 bad input or an unwritable output, 130 interrupted.\n"
+    "OUT.png replaces a file of that name once it is complete.\n";
 
 enum {
     OPTION_FRAME = 1,
@@ -180,7 +183,8 @@ static int draw(const sheet_options *options)
     sheet content = {.cell_width = options->cell, .zoom = options->zoom, .reference = -1};
     canvas target = {0};
     size_t index = 0;
-    d4r_status status = cli_sequence_load(options->frames, &options->input, cli_log(), &sequence);
+    d4r_status status = cli_check_writable(options->out, cli_log());
+    if (status == D4R_OK) status = cli_sequence_load(options->frames, &options->input, cli_log(), &sequence);
     if (status != D4R_OK) return cli_exit_code(status);
     status = cli_pictures_open(options->pictures, cli_log(), &pictures);
     if (status == D4R_OK) status = find_picture(options, &sequence, &pictures, &index);
@@ -191,19 +195,18 @@ static int draw(const sheet_options *options)
         status = sheet_draw(&content, cli_log(), &target);
     }
     if (status == D4R_OK) {
-        char *temporary = cli_format("%s.tmp.png", options->out);
-        status = temporary ? cli_png_write(temporary, target.size, target.rgb, cli_log()) : D4R_ERROR_MEMORY;
-        if (status == D4R_OK)
+        char *temporary = cli_temporary_file(options->out, cli_log());
+        status = temporary ? cli_png_write(temporary, target.size, target.rgb, cli_log()) : D4R_ERROR_IO;
+        if (status == D4R_OK && !cli_interrupted())
             status = cli_publish(temporary, options->out, cli_log());
-        else if (temporary)
-            remove(temporary);
-        free(temporary);
+        else
+            cli_discard(temporary);
     }
     for (unsigned i = 0; i < content.column_count; i++) cli_display_free(&content.columns[i].picture);
     canvas_free(&target);
     cli_pictures_free(&pictures);
     cli_sequence_free(&sequence);
-    return cli_exit_code(status);
+    return cli_interrupted() ? CLI_INTERRUPTED : cli_exit_code(status);
 }
 
 /* ---- command line */
@@ -256,10 +259,11 @@ int main(int count, char **arguments)
 {
     sheet_options options = {
         .crops = 3, .zoom = 6, .cell = 480, .filter = CLI_BICUBIC, .input = cli_sequence_options_default()};
-    int option;
+    static const cli_conflict crops[] = {{"--crop", "--crops", "either the places or their number"}};
+    int option, index = -1;
     cli_start("d4r-sheet");
     opterr = 0;
-    while ((option = getopt_long(count, arguments, "q", long_options, NULL)) != -1) {
+    for (; (option = getopt_long(count, arguments, ":q", long_options, &index)) != -1; index = -1) {
         if (option == OPTION_HELP) {
             fputs(help_text, stdout);
             fputs(cli_sequence_help, stdout);
@@ -270,13 +274,15 @@ int main(int count, char **arguments)
             printf("d4r-sheet %s\n", d4r_version_string());
             return CLI_OK;
         }
-        if (option == '?')
-            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (option == '?' || option == ':') return cli_option_error(option, arguments);
+        if (index >= 0) cli_given_option(&long_options[index], optarg);
         if (!take_option(option, optarg, &options)) return CLI_USAGE;
     }
     if (count - optind != 3) return cli_usage_error("FRAMES, PICTURES and OUT.png are needed");
     options.frames = arguments[optind];
     options.pictures = arguments[optind + 1];
     options.out = arguments[optind + 2];
-    return draw(&options);
+    if (cli_check_conflicts(crops, 1) != CLI_OK || cli_sequence_conflicts() != CLI_OK) return CLI_USAGE;
+    cli_catch_signals();
+    return cli_finish(draw(&options));
 }

@@ -73,7 +73,36 @@ d4r_status cli_read_file(const char *path, const char *what, size_t limit, const
     return D4R_OK;
 }
 
-d4r_status cli_publish(const char *temporary, const char *path, const d4r_log *log)
+char *cli_temporary_file(const char *path, const d4r_log *log)
+{
+    int error = EEXIST;
+    for (unsigned i = 0; i < 100 && error == EEXIST; i++) {
+        char number[16] = "";
+        if (i) snprintf(number, sizeof number, "-%u", i);
+        char *name = cli_format("%s.tmp-%ld%s", path, (long)getpid(), number);
+        int fd = name ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+        error = name ? errno : ENOMEM;
+        if (fd >= 0) {
+            close(fd);
+            cli_temporary_add(name);
+            return name;
+        }
+        free(name);
+    }
+    d4r_fail(log, error == ENOMEM ? D4R_ERROR_MEMORY : D4R_ERROR_IO, "%s: cannot be written: %s", path,
+             strerror(error));
+    return NULL;
+}
+
+void cli_discard(char *temporary)
+{
+    if (!temporary) return;
+    unlink(temporary);
+    cli_temporary_drop(temporary);
+    free(temporary);
+}
+
+d4r_status cli_publish(char *temporary, const char *path, const d4r_log *log)
 {
     struct stat info;
     char *target = realpath(path, NULL); /* through symbolic links; NULL: nothing there yet */
@@ -85,25 +114,23 @@ d4r_status cli_publish(const char *temporary, const char *path, const d4r_log *l
     else if (rename(temporary, target ? target : path))
         status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
     if (status != D4R_OK) unlink(temporary);
+    cli_temporary_drop(temporary);
+    free(temporary);
     free(target);
     return status;
 }
 
 d4r_status cli_write_file(const char *path, const void *data, size_t size, const d4r_log *log)
 {
-    char *temporary = cli_format("%s.tmp-%ld", path, (long)getpid());
-    if (!temporary) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
+    char *temporary = cli_temporary_file(path, log);
+    if (!temporary) return D4R_ERROR_IO;
     FILE *file = fopen(temporary, "wbe");
     bool good = file && fwrite(data, 1, size, file) == size;
     int error = errno;
-    if (file && fclose(file)) good = false, error = errno;
-    d4r_status status = good ? cli_publish(temporary, path, log) : D4R_ERROR_IO;
-    if (!good) {
-        if (file) unlink(temporary);
-        d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
-    }
-    free(temporary);
-    return status;
+    if (file && fclose(file) && good) good = false, error = errno;
+    if (good) return cli_publish(temporary, path, log);
+    cli_discard(temporary);
+    return d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
 d4r_status cli_check_writable(const char *path, const d4r_log *log)
@@ -137,87 +164,4 @@ void cli_remove_tree(const char *path)
     }
     if (folder) closedir(folder);
     rmdir(path);
-}
-
-static char *without_trailing_slashes(const char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') length--;
-    return strndup(path, length);
-}
-
-d4r_status cli_folder_begin(cli_folder *folder, const char *path, const d4r_log *log)
-{
-    folder->temporary = NULL;
-    folder->path = without_trailing_slashes(path);
-    if (!folder->path) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
-    d4r_status status = D4R_OK;
-    if (!folder->path[0]) {
-        status = d4r_fail(log, D4R_ERROR_IO, "the output folder's name is empty");
-    } else if (cli_exists(folder->path) && !cli_is_directory(folder->path)) {
-        status = d4r_fail(log, D4R_ERROR_IO, "%s: exists and is not a folder", path);
-    } else if (cli_exists(folder->path) && access(folder->path, W_OK | X_OK)) {
-        status = d4r_fail(log, D4R_ERROR_IO, "%s: not writable: %s", path, strerror(errno));
-    } else {
-        folder->temporary = cli_format("%s.tmp-%ld", folder->path, (long)getpid());
-        if (!folder->temporary) {
-            status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
-        } else if (mkdir(folder->temporary, 0777)) {
-            status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be created next to the output folder: %s",
-                              folder->temporary, strerror(errno));
-            free(folder->temporary);
-            folder->temporary = NULL;
-        }
-    }
-    if (status != D4R_OK) cli_folder_abandon(folder);
-    return status;
-}
-
-/* Moves the entries of `from` into the existing folder `to`; folders are merged. */
-static bool merge(const char *from, const char *to)
-{
-    bool good = true;
-    DIR *folder = opendir(from);
-    struct dirent *entry;
-    if (!folder) return false;
-    while (good && (entry = readdir(folder))) {
-        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
-        char *source = cli_format("%s/%s", from, entry->d_name);
-        char *target = cli_format("%s/%s", to, entry->d_name);
-        if (!source || !target)
-            good = false;
-        else if (cli_is_directory(source) && cli_is_directory(target))
-            good = merge(source, target);
-        else
-            good = rename(source, target) == 0;
-        free(source);
-        free(target);
-    }
-    closedir(folder);
-    return good;
-}
-
-d4r_status cli_folder_commit(cli_folder *folder, const d4r_log *log)
-{
-    bool good;
-    if (cli_is_directory(folder->path)) {
-        good = merge(folder->temporary, folder->path);
-        if (good) cli_remove_tree(folder->temporary);
-    } else {
-        good = rename(folder->temporary, folder->path) == 0;
-    }
-    if (!good)
-        return d4r_fail(log, D4R_ERROR_IO, "%s: the finished output cannot be moved here: %s", folder->path,
-                        strerror(errno));
-    free(folder->temporary);
-    folder->temporary = NULL;
-    return D4R_OK;
-}
-
-void cli_folder_abandon(cli_folder *folder)
-{
-    if (folder->temporary) cli_remove_tree(folder->temporary);
-    free(folder->temporary);
-    free(folder->path);
-    folder->temporary = folder->path = NULL;
 }

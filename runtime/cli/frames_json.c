@@ -24,9 +24,10 @@ static d4r_status read_scale(const json_source *source, const cJSON *object, con
     } else {
         status = json_pair(source, object, path, "motion_scale", JSON_OPTIONAL, scale);
     }
-    if (status == D4R_OK && !(scale[0] > 0 && scale[1] > 0))
-        return json_fail(source, path, "motion_scale",
-                         "must be positive (motion_direction and motion_y reverse vectors)");
+    for (int i = 0; status == D4R_OK && i < 2; i++)
+        if (!(scale[i] >= 1e-30 && scale[i] <= 1e30))
+            return json_fail_value(source, path, "motion_scale", item,
+                                   "positive (motion_direction and motion_y reverse vectors)");
     return status;
 }
 
@@ -37,12 +38,15 @@ static d4r_status read_bits(const json_source *source, const cJSON *root, cli_se
                                  &sequence->reference_bits, &sequence->exposure_bits};
     const cJSON *bits = cJSON_GetObjectItemCaseSensitive(root, "bits");
     if (!bits || cJSON_IsNull(bits)) return D4R_OK;
-    if (!cJSON_IsObject(bits)) return json_fail(source, "", "bits", "must be an object like {\"color\": 32}");
+    if (!cJSON_IsObject(bits))
+        return json_fail_value(source, "", "bits", bits, "an object like {\"color\": 32}");
     for (int i = 0; keys[i]; i++) {
         double value = *targets[i];
         d4r_status status = json_number(source, bits, "bits", keys[i], JSON_OPTIONAL, &value);
         if (status != D4R_OK) return status;
-        if (value != 16 && value != 32) return json_fail(source, "bits", keys[i], "must be 16 or 32");
+        if (value != 16 && value != 32)
+            return json_fail_value(source, "bits", keys[i], cJSON_GetObjectItemCaseSensitive(bits, keys[i]),
+                                   "16 or 32");
         *targets[i] = (uint32_t)value;
     }
     json_warn_unknown(source, bits, "bits", keys);
@@ -112,20 +116,21 @@ static d4r_status read_sequence(const json_source *source, const cJSON *root, cl
     json_warn_unknown(source, root, "", known);
     d4r_status status = json_number(source, root, "", "version", JSON_OPTIONAL, &version);
     if (status == D4R_OK && version != 1)
-        status = json_fail(source, "", "version", "only version 1 is known");
+        status = json_fail_value(source, "", "version", cJSON_GetObjectItemCaseSensitive(root, "version"),
+                                 "1, the only version there is");
     if (status == D4R_OK) status = json_string(source, root, "", "name", JSON_OPTIONAL, &name);
     if (status == D4R_OK) status = json_size(source, root, "", "output", JSON_REQUIRED, &sequence->output);
     if (status == D4R_OK) status = read_conventions(source, root, &sequence->conventions);
     if (status == D4R_OK) status = read_bits(source, root, sequence);
     if (status == D4R_OK) status = read_scale(source, root, "", defaults->motion_scale);
-    if (status == D4R_OK)
-        status = json_number(source, root, "", "pre_exposure", JSON_OPTIONAL, &defaults->pre_exposure);
+    if (status == D4R_OK) status = json_positive(source, root, "", "pre_exposure", &defaults->pre_exposure);
     if (status == D4R_OK)
         status = json_pair(source, root, "", "jitter_sign", JSON_OPTIONAL, defaults->jitter_sign);
     if (status == D4R_OK && (fabs(defaults->jitter_sign[0]) != 1 || fabs(defaults->jitter_sign[1]) != 1))
-        status = json_fail(source, "", "jitter_sign", "must hold 1 or -1 for x and y");
-    if (status == D4R_OK) status = json_number(source, root, "", "near", JSON_OPTIONAL, &near);
-    if (status == D4R_OK && !(near > 0)) status = json_fail(source, "", "near", "must be positive");
+        status =
+            json_fail_value(source, "", "jitter_sign", cJSON_GetObjectItemCaseSensitive(root, "jitter_sign"),
+                            "[x, y] with 1 or -1 each");
+    if (status == D4R_OK) status = json_positive(source, root, "", "near", &near);
     if (status == D4R_OK) sequence->name = strdup(name ? name : "sequence");
     return status;
 }
@@ -154,8 +159,9 @@ static d4r_status read_exposure(const json_source *source, const cJSON *object, 
         return read_path(source, object, path, "exposure", JSON_OPTIONAL, &frame->exposure_file);
     }
     defaults->any_scalar = true;
-    if (!cJSON_IsNumber(item)) return json_fail(source, path, "exposure", "must be a number or a file name");
-    status = json_number(source, object, path, "exposure", JSON_OPTIONAL, &value);
+    if (!cJSON_IsNumber(item))
+        return json_fail_value(source, path, "exposure", item, "a positive number or a file name");
+    status = json_positive(source, object, path, "exposure", &value);
     frame->settings.exposure = (float)value;
     return status;
 }
@@ -172,7 +178,7 @@ static d4r_status read_frame(const json_source *source, const cJSON *object, siz
     d4r_size render = {0, 0};
     bool reset = false;
     snprintf(path, sizeof path, "frames[%zu]", index);
-    if (!cJSON_IsObject(object)) return json_fail(source, path, "", "must be an object");
+    if (!cJSON_IsObject(object)) return json_fail_value(source, path, "", object, "an object");
     json_warn_unknown(source, object, path, known);
     d4r_status status = json_size(source, object, path, "render", JSON_REQUIRED, &render);
     frame->settings = d4r_frame_settings_default(render);
@@ -183,13 +189,12 @@ static d4r_status read_frame(const json_source *source, const cJSON *object, siz
         status = read_path(source, object, path, "reference", JSON_OPTIONAL, &frame->reference);
     if (status == D4R_OK) status = json_pair(source, object, path, "jitter", JSON_REQUIRED, jitter);
     if (status == D4R_OK) status = read_scale(source, object, path, scale);
-    if (status == D4R_OK)
-        status = json_number(source, object, path, "pre_exposure", JSON_OPTIONAL, &pre_exposure);
+    if (status == D4R_OK) status = json_positive(source, object, path, "pre_exposure", &pre_exposure);
     if (status == D4R_OK) status = json_bool(source, object, path, "reset", &reset);
     if (status == D4R_OK) status = read_exposure(source, object, path, frame, defaults);
     const cJSON *camera = cJSON_GetObjectItemCaseSensitive(object, "camera");
     if (status == D4R_OK && camera && !cJSON_IsObject(camera) && !cJSON_IsNull(camera))
-        status = json_fail(source, path, "camera", "must be an object");
+        status = json_fail_value(source, path, "camera", camera, "an object");
     frame->settings.jitter = (d4r_vec2){(float)(jitter[0] * defaults->jitter_sign[0]),
                                         (float)(jitter[1] * defaults->jitter_sign[1])};
     frame->settings.motion_scale = (d4r_vec2){(float)scale[0], (float)scale[1]};
@@ -204,10 +209,11 @@ static d4r_status read_frames(const json_source *source, const cJSON *root, cli_
     const cJSON *frames = cJSON_GetObjectItemCaseSensitive(root, "frames"), *item;
     size_t index = 0;
     d4r_status status = D4R_OK;
-    if (!cJSON_IsArray(frames)) return json_fail(source, "", "frames", "must be an array of frames");
+    if (!cJSON_IsArray(frames)) return json_fail_value(source, "", "frames", frames, "an array of frames");
     int count = cJSON_GetArraySize(frames);
     if (count < 1 || count > MAX_FRAMES)
-        return json_fail(source, "", "frames", "must hold 1 to 1000000 frames");
+        return json_fail_value(source, "", "frames", count ? NULL : frames,
+                               "an array of 1 to 1000000 frames");
     sequence->frames = calloc((size_t)count, sizeof *sequence->frames);
     if (!sequence->frames) return d4r_fail(source->log, D4R_ERROR_MEMORY, "%s: no memory", source->file);
     sequence->frame_count = (size_t)count;

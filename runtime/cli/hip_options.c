@@ -23,7 +23,12 @@ static bool pick(const char *option, const char *value, const char *const *names
             *choice = i;
             return true;
         }
-    cli_usage_error("--%s: '%s' is not one of the values that --help lists", option, value);
+    char list[64] = "";
+    for (int i = 0; names[i]; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    cli_usage_error("--%s: '%s' is none of %s", option, value, list);
     return false;
 }
 

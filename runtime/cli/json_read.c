@@ -1,5 +1,6 @@
 #include "runtime/cli/json_read.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,94 @@ d4r_status json_fail(const json_source *source, const char *path, const char *ke
                     path[0] && key[0] ? "." : "", key, problem);
 }
 
+/* A short text of the value that was found. */
+static const char *found(const cJSON *item, char out[64])
+{
+    char *text = item ? cJSON_PrintUnformatted(item) : NULL;
+    size_t length = text ? strlen(text) : 0;
+    snprintf(out, 64, length > 48 ? "%.45s..." : "%s", text ? text : "nothing");
+    cJSON_free(text);
+    return out;
+}
+
+d4r_status json_fail_value(const json_source *source, const char *path, const char *key, const cJSON *item,
+                           const char *expected)
+{
+    char value[64];
+    return d4r_fail(source->log, D4R_ERROR_INPUT, "%s: %s%s%s: must be %s, found %s", source->file, path,
+                    path[0] && key[0] ? "." : "", key, expected, found(item, value));
+}
+
+/* ---- whole files */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+/* cJSON keeps all members of one name and gives the first: nobody can have meant that. */
+static d4r_status check_object(const json_source *source, const cJSON *object, const char *path)
+{
+    size_t count = (size_t)cJSON_GetArraySize(object), i = 0;
+    const cJSON **items = malloc((count + 1) * sizeof *items), *item;
+    if (!items) return d4r_fail(source->log, D4R_ERROR_MEMORY, "%s: no memory", source->file);
+    cJSON_ArrayForEach(item, object) items[i++] = item;
+    qsort(items, count, sizeof *items, by_name);
+    d4r_status status = D4R_OK;
+    for (i = 1; status == D4R_OK && i < count; i++)
+        if (!strcmp(items[i]->string, items[i - 1]->string))
+            status = d4r_fail(source->log, D4R_ERROR_INPUT, "%s: %s%s%.60s: given twice; leave one",
+                              source->file, path, path[0] ? "." : "", items[i]->string);
+    free(items);
+    return status;
+}
+
+/* The tree is at most as deep as cJSON parses (1000). */
+static d4r_status check_twice(const json_source *source, const cJSON *item, const char *path)
+{
+    const cJSON *child;
+    char name[160];
+    size_t index = 0;
+    d4r_status status = cJSON_IsObject(item) ? check_object(source, item, path) : D4R_OK;
+    cJSON_ArrayForEach(child, item)
+    {
+        if (status != D4R_OK) break;
+        if (cJSON_IsArray(item))
+            snprintf(name, sizeof name, "%.120s[%zu]", path, index);
+        else
+            snprintf(name, sizeof name, "%.80s%s%.60s", path, path[0] ? "." : "", child->string);
+        if (child->child) status = check_twice(source, child, name);
+        index++;
+    }
+    return status;
+}
+
+static size_t line_of(const char *text, const char *at)
+{
+    size_t line = 1;
+    for (; text < at; text++) line += *text == '\n';
+    return line;
+}
+
 d4r_status json_parse(const json_source *source, const char *text, size_t size, cJSON **root)
 {
     const char *end = text;
     *root = cJSON_ParseWithLengthOpts(text, size, &end, 0);
-    if (!*root) {
-        size_t line = 1, limit = end ? (size_t)(end - text) : 0;
-        for (size_t i = 0; i < limit && i < size; i++) line += text[i] == '\n';
-        return d4r_fail(source->log, D4R_ERROR_INPUT, "%s: not valid JSON near line %zu", source->file, line);
-    }
-    if (!cJSON_IsObject(*root)) {
+    if (!*root)
+        return d4r_fail(source->log, D4R_ERROR_INPUT, "%s: not valid JSON near line %zu", source->file,
+                        end && end <= text + size ? line_of(text, end) : 1);
+    while (end < text + size && strchr(" \t\r\n", *end) && *end) end++;
+    d4r_status status = D4R_OK;
+    if (end < text + size)
+        status = d4r_fail(source->log, D4R_ERROR_INPUT, "%s: text after the end of the JSON, in line %zu",
+                          source->file, line_of(text, end));
+    else if (!cJSON_IsObject(*root))
+        status = d4r_fail(source->log, D4R_ERROR_INPUT, "%s: must hold a JSON object", source->file);
+    if (status == D4R_OK) status = check_twice(source, *root, "");
+    if (status != D4R_OK) {
         cJSON_Delete(*root);
         *root = NULL;
-        return d4r_fail(source->log, D4R_ERROR_INPUT, "%s: must hold a JSON object", source->file);
+        return status;
     }
     return D4R_OK;
 }
@@ -59,9 +135,19 @@ d4r_status json_number(const json_source *source, const cJSON *object, const cha
     const cJSON *item = member(source, object, path, key, presence, &status);
     if (!item) return status;
     if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
-        return json_fail(source, path, key, "must be a finite number");
+        return json_fail_value(source, path, key, item, "a finite number");
     *value = item->valuedouble;
     return D4R_OK;
+}
+
+d4r_status json_positive(const json_source *source, const cJSON *object, const char *path, const char *key,
+                         double *value)
+{
+    d4r_status status = json_number(source, object, path, key, JSON_OPTIONAL, value);
+    if (status == D4R_OK && !(*value >= 1e-30 && *value <= 1e30))
+        return json_fail_value(source, path, key, cJSON_GetObjectItemCaseSensitive(object, key),
+                               "positive (1e-30 to 1e30)");
+    return status;
 }
 
 d4r_status json_bool(const json_source *source, const cJSON *object, const char *path, const char *key,
@@ -70,7 +156,7 @@ d4r_status json_bool(const json_source *source, const cJSON *object, const char 
     d4r_status status;
     const cJSON *item = member(source, object, path, key, JSON_OPTIONAL, &status);
     if (!item) return status;
-    if (!cJSON_IsBool(item)) return json_fail(source, path, key, "must be true or false");
+    if (!cJSON_IsBool(item)) return json_fail_value(source, path, key, item, "true or false");
     *value = cJSON_IsTrue(item);
     return D4R_OK;
 }
@@ -82,7 +168,7 @@ d4r_status json_string(const json_source *source, const cJSON *object, const cha
     const cJSON *item = member(source, object, path, key, presence, &status);
     if (!item) return status;
     if (!cJSON_IsString(item) || !item->valuestring[0])
-        return json_fail(source, path, key, "must be a non-empty string");
+        return json_fail_value(source, path, key, item, "a non-empty string");
     *value = item->valuestring;
     return D4R_OK;
 }
@@ -91,7 +177,7 @@ d4r_status json_choice(const json_source *source, const cJSON *object, const cha
                        const char *const *names, int *value)
 {
     const char *text = NULL;
-    char problem[192] = "must be one of";
+    char problem[192] = "one of";
     d4r_status status = json_string(source, object, path, key, JSON_OPTIONAL, &text);
     if (status != D4R_OK || !text) return status;
     for (int i = 0; names[i]; i++) {
@@ -102,7 +188,7 @@ d4r_status json_choice(const json_source *source, const cJSON *object, const cha
         size_t used = strlen(problem);
         snprintf(problem + used, sizeof problem - used, " \"%s\"", names[i]);
     }
-    return json_fail(source, path, key, problem);
+    return json_fail_value(source, path, key, cJSON_GetObjectItemCaseSensitive(object, key), problem);
 }
 
 d4r_status json_pair(const json_source *source, const cJSON *object, const char *path, const char *key,
@@ -112,11 +198,11 @@ d4r_status json_pair(const json_source *source, const cJSON *object, const char 
     const cJSON *item = member(source, object, path, key, presence, &status);
     if (!item) return status;
     if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2)
-        return json_fail(source, path, key, "must be an array of two numbers");
+        return json_fail_value(source, path, key, item, "an array of two numbers");
     for (int i = 0; i < 2; i++) {
         const cJSON *number = cJSON_GetArrayItem(item, i);
         if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
-            return json_fail(source, path, key, "must be an array of two finite numbers");
+            return json_fail_value(source, path, key, item, "an array of two finite numbers");
         value[i] = number->valuedouble;
     }
     return D4R_OK;
@@ -131,9 +217,42 @@ d4r_status json_size(const json_source *source, const cJSON *object, const char 
         return status;
     for (int i = 0; i < 2; i++)
         if (!(pair[i] >= 1 && pair[i] <= 1000000) || pair[i] != floor(pair[i]))
-            return json_fail(source, path, key, "must be [width, height] in whole pixels, at least 1");
+            return json_fail_value(source, path, key, cJSON_GetObjectItemCaseSensitive(object, key),
+                                   "[width, height] in whole pixels, at least 1");
     *value = (d4r_size){(uint32_t)pair[0], (uint32_t)pair[1]};
     return D4R_OK;
+}
+
+/* Edits that make one name of the other; 99 for long names. */
+static unsigned distance(const char *a, const char *b)
+{
+    unsigned row[40];
+    size_t columns = strlen(b);
+    if (columns >= 40 || strlen(a) >= 40) return 99;
+    for (unsigned j = 0; j <= columns; j++) row[j] = j;
+    for (; *a; a++) {
+        unsigned diagonal = row[0]++;
+        for (size_t j = 1; j <= columns; j++) {
+            unsigned change = diagonal + (tolower((unsigned char)*a) != tolower((unsigned char)b[j - 1]));
+            diagonal = row[j];
+            unsigned least = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            row[j] = change < least ? change : least;
+        }
+    }
+    return row[columns];
+}
+
+static const char *nearest(const char *name, const char *const *known)
+{
+    const char *best = NULL;
+    unsigned least = (unsigned)strlen(name) / 3 + 1; /* further away it is a guess */
+    for (int i = 0; known[i]; i++) {
+        unsigned d = distance(name, known[i]);
+        if (d > least || (best && d == least)) continue;
+        least = d;
+        best = known[i];
+    }
+    return best;
 }
 
 void json_warn_unknown(const json_source *source, const cJSON *object, const char *path,
@@ -142,9 +261,11 @@ void json_warn_unknown(const json_source *source, const cJSON *object, const cha
     for (const cJSON *item = object->child; item; item = item->next) {
         int i = 0;
         while (known[i] && strcmp(known[i], item->string)) i++;
-        if (!known[i] && item->string[0] != '_')
-            d4r_log_print(source->log, D4R_LOG_WARNING, "%s: %s%s%.60s: unknown field, ignored", source->file,
-                          path, path[0] ? "." : "", item->string);
+        if (known[i] || item->string[0] == '_') continue;
+        const char *meant = nearest(item->string, known);
+        d4r_log_print(source->log, D4R_LOG_WARNING, "%s: %s%s%.60s: unknown field, ignored%s%s%s",
+                      source->file, path, path[0] ? "." : "", item->string, meant ? "; is '" : "",
+                      meant ? meant : "", meant ? "' meant?" : "");
     }
 }
 

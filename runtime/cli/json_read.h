@@ -10,12 +10,16 @@ typedef struct json_source {
     const d4r_log *log;
 } json_source;
 
-/* Reads and parses; the root must be an object. */
+/* Reads and parses; the root must be an object, nothing may follow it, and no object may hold a name twice. */
 d4r_status json_load(const json_source *source, cJSON **root);
 d4r_status json_parse(const json_source *source, const char *text, size_t size, cJSON **root);
 
 /* "frames.json: frames[3].render: problem", D4R_ERROR_INPUT. `path` is the object's path ("" at the root). */
 d4r_status json_fail(const json_source *source, const char *path, const char *key, const char *problem);
+
+/* "frames.json: frames[3].render: must be EXPECTED, found VALUE". */
+d4r_status json_fail_value(const json_source *source, const char *path, const char *key, const cJSON *item,
+                           const char *expected);
 
 /* Readers of one member. Absent (or null): *value stays as it is and D4R_OK, unless `required`. */
 enum json_presence { JSON_OPTIONAL = 0, JSON_REQUIRED = 1 };
@@ -35,7 +39,10 @@ d4r_status json_pair(const json_source *source, const cJSON *object, const char 
 /* [width, height], integers in 1..1000000. */
 d4r_status json_size(const json_source *source, const cJSON *object, const char *path, const char *key,
                      enum json_presence presence, d4r_size *value);
-/* Warns about members that are not in `known` (NULL-terminated). */
+/* A number that a float holds as a positive one: 1e-30 to 1e30. */
+d4r_status json_positive(const json_source *source, const cJSON *object, const char *path, const char *key,
+                         double *value);
+/* Warns about members that are not in `known` (NULL-terminated), and tells the known name that is nearest. */
 void json_warn_unknown(const json_source *source, const cJSON *object, const char *path,
                        const char *const *known);
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/cli/given.h"
 
 static const char help_text[] =
     "Usage: d4r-m [options] MODEL FRAMES OUT|- [REPEATS] [NETWORK]\n"
@@ -31,13 +32,18 @@ static const char help_text[] =
     "  --dump DIR                every stage's inputs and outputs as DIR/FRAME/STAGE.NAME.npy (slow)\n"
     "  --profile[=DIR], or D4R_PROFILE=1   stage times: DIR/stages.csv (medians) and DIR/trace.json (Chrome\n"
     "                            trace); DIR is OUT unless given, d4r-profile when OUT is '-'\n"
+    "  --force                   replace files in OUT, and in the folder of --dump, that are not of an "
+    "earlier run;\n"
+    "                            pictures of an earlier run are always replaced, other files stay\n"
     "  -q, --quiet               errors and warnings only\n"
     "  -v, --verbose             also debug messages\n"
     "Behaviour:\n"
     "  --reset-all               every frame is a cut: nothing comes from history\n"
     "  --check[=only]            before the run, find out by warping whether the conventions fit the frames, "
     "and\n"
-    "                            warn when they do not; 'only': stop after that\n";
+    "                            warn when they do not; 'only': stop after that, with exit code 5 when one "
+    "is\n"
+    "                            wrong. OUT is not touched then\n";
 
 static const char help_end[] =
     "\n"
@@ -65,6 +71,7 @@ enum {
     OPTION_DUMP,
     OPTION_PROFILE,
     OPTION_RESET_ALL,
+    OPTION_FORCE,
     OPTION_CHECK,
     OPTION_HELP,
     OPTION_VERSION
@@ -86,6 +93,7 @@ static const struct option long_options[] = {{"network", required_argument, NULL
                                              {"dump", required_argument, NULL, OPTION_DUMP},
                                              {"profile", optional_argument, NULL, OPTION_PROFILE},
                                              {"reset-all", no_argument, NULL, OPTION_RESET_ALL},
+                                             {"force", no_argument, NULL, OPTION_FORCE},
                                              {"check", optional_argument, NULL, OPTION_CHECK},
                                              {"quiet", no_argument, NULL, 'q'},
                                              {"verbose", no_argument, NULL, 'v'},
@@ -149,6 +157,7 @@ static bool take_flag(int option, m_options *options)
                            [OPTION_EXR] = &options->exr,
                            [OPTION_NPY] = &options->npy,
                            [OPTION_NO_RAW] = &options->no_raw,
+                           [OPTION_FORCE] = &options->force,
                            [OPTION_RESET_ALL] = &options->reset_all};
     if (option < 0 || (size_t)option >= sizeof flags / sizeof *flags || !flags[option]) return false;
     return *flags[option] = true;
@@ -219,12 +228,42 @@ static int take_positionals(int count, char **arguments, m_options *options)
     return CLI_OK;
 }
 
+/* What was said by position, in the words of the options. */
+static void remember_positionals(int count, const m_options *options)
+{
+    static const char *const networks[] = {"--network=auto", "--network=cpu", "--network=vulkan",
+                                           "--network=hip"};
+    if (options->network_name) cli_given(networks[options->network]);
+    if (!options->out) cli_given("OUT '-'");
+    if (count - optind > 3) cli_given("REPEATS");
+}
+
 static int check_combination(const m_options *options)
 {
+    static const char nothing[] = "'-' means that no picture is read back",
+                      stops[] = "nothing runs after the check";
+    static const cli_conflict table[] = {{"--hip-*", "--network=cpu", "the CPU network uses no HIP device"},
+                                         {"--threads", "--network=hip", "threads are of the CPU network"},
+                                         {"--png", "OUT '-'", nothing},
+                                         {"--exr", "OUT '-'", nothing},
+                                         {"--npy", "OUT '-'", nothing},
+                                         {"--no-raw", "OUT '-'", nothing},
+                                         {"--check=only", "REPEATS", stops},
+                                         {"--check=only", "--png", stops},
+                                         {"--check=only", "--exr", stops},
+                                         {"--check=only", "--npy", stops},
+                                         {"--check=only", "--no-raw", stops},
+                                         {"--check=only", "--dump", stops},
+                                         {"--check=only", "--profile", stops},
+                                         {"--check=only", "--validate", stops},
+                                         {"--check=only", "--reset-all", stops},
+                                         {"--check=only", "--output-format", stops},
+                                         {"--quiet", "--verbose", "fewer messages and more"}};
     if (options->network == D4R_NETWORK_VULKAN)
         return cli_usage_error("the vulkan network does not exist yet; use hip, cpu or auto");
-    if (!options->out && (options->png || options->exr || options->npy))
-        return cli_usage_error("--png, --exr and --npy need an output folder, not '-'");
+    int code = cli_check_conflicts(table, sizeof table / sizeof *table);
+    if (code == CLI_OK) code = cli_sequence_conflicts();
+    if (code != CLI_OK) return code;
     if (options->no_raw && !options->exr && !options->npy && !options->png)
         return cli_usage_error("--no-raw leaves nothing to write; add --png, --exr or --npy");
     return CLI_OK;
@@ -233,13 +272,13 @@ static int check_combination(const m_options *options)
 int m_options_parse(int count, char **arguments, m_options *options, bool *done)
 {
     const char *environment = getenv("D4R_PROFILE");
-    int option;
+    int option, index = -1;
     *options = (m_options){.repeats = 1, .format = D4R_FORMAT_RGBA16F, .frames_in_flight = 3};
     options->sequence = cli_sequence_options_default();
     options->profile = environment && *environment && strcmp(environment, "0") != 0;
     *done = true;
     opterr = 0;
-    while ((option = getopt_long(count, arguments, "qv", long_options, NULL)) != -1) {
+    for (; (option = getopt_long(count, arguments, ":qv", long_options, &index)) != -1; index = -1) {
         if (option == OPTION_HELP) {
             fputs(help_text, stdout);
             fputs(cli_hip_help, stdout);
@@ -251,11 +290,12 @@ int m_options_parse(int count, char **arguments, m_options *options, bool *done)
             printf("d4r-m %s\n", d4r_version_string());
             return CLI_OK;
         }
-        if (option == '?')
-            return cli_usage_error("'%s': unknown option or missing value", arguments[optind - 1]);
+        if (option == '?' || option == ':') return cli_option_error(option, arguments);
+        if (index >= 0) cli_given_option(&long_options[index], optarg);
         if (!take_option(option, optarg, options)) return CLI_USAGE;
     }
     int code = take_positionals(count, arguments, options);
+    if (code == CLI_OK) remember_positionals(count, options);
     if (code == CLI_OK) code = check_combination(options);
     *done = code != CLI_OK;
     return code;

@@ -5,18 +5,109 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include "runtime/cli/json_read.h"
 #include "runtime/cli/picture.h"
 
 /* ---- pictures */
 
+static bool all_digits(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < '0' || text[i] > '9') return false;
+    return length > 0;
+}
+
+/* Names that a run writes. They may be replaced where CLI_PICTURES_INDEX says that they are of an earlier run. */
+static bool is_output_name(const char *name)
+{
+    static const char *const others[] = {CLI_PICTURES_INDEX, "stages.csv", "trace.json"};
+    static const char *const suffixes[] = {".bin", ".png", ".exr", ".npy"};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(name, others[i])) return true;
+    const char *dot = strrchr(name, '.');
+    if (strncmp(name, "frame-", 6) || !dot || dot < name + 6 ||
+        !all_digits(name + 6, (size_t)(dot - name - 6)))
+        return false;
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(dot, suffixes[i])) return true;
+    return false;
+}
+
+/* The index of an earlier run in the folder, or NULL. */
+static cJSON *earlier_run(const char *folder)
+{
+    d4r_log silent = {NULL, NULL, D4R_LOG_ERROR};
+    char *index = cli_join(folder, CLI_PICTURES_INDEX);
+    json_source source = {index ? index : "", &silent};
+    cJSON *root = NULL;
+    if (index && cli_exists(index)) json_load(&source, &root);
+    free(index);
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format");
+    if (cJSON_IsString(format) && !strcmp(format->valuestring, "d4r-outputs")) return root;
+    cJSON_Delete(root);
+    return NULL;
+}
+
+/* Pictures of the earlier run that this run does not replace go. */
+static d4r_status mark_stale(m_pictures *pictures, const cJSON *root)
+{
+    static const char *const kinds[] = {"raw", "exr", "npy", "png"};
+    const cJSON *item;
+    d4r_status status = D4R_OK;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "frames"))
+    {
+        for (int i = 0; status == D4R_OK && i < 4; i++) {
+            const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, kinds[i]);
+            if (cJSON_IsString(name) && is_output_name(name->valuestring))
+                status = cli_folder_stale(&pictures->folder, name->valuestring, cli_log());
+        }
+    }
+    return status;
+}
+
+typedef struct picture_kind {
+    const char *kind, *suffix;
+    bool wanted;
+} picture_kind;
+
+static void wanted_kinds(const m_options *options, picture_kind kinds[4])
+{
+    kinds[0] = (picture_kind){"raw", "bin", !options->no_raw};
+    kinds[1] = (picture_kind){"exr", "exr", options->exr};
+    kinds[2] = (picture_kind){"npy", "npy", options->npy};
+    kinds[3] = (picture_kind){"png", "png", options->png};
+}
+
+/* What is in the way is found before the run. */
+static d4r_status check_names(const m_pictures *pictures)
+{
+    picture_kind kinds[4];
+    char name[48];
+    d4r_status status = cli_folder_check(&pictures->folder, CLI_PICTURES_INDEX, cli_log());
+    wanted_kinds(pictures->options, kinds);
+    for (size_t frame = 0; status == D4R_OK && frame < pictures->sequence->frame_count; frame++)
+        for (int i = 0; status == D4R_OK && i < 4; i++) {
+            if (!kinds[i].wanted) continue;
+            snprintf(name, sizeof name, "frame-%04zu.%s", frame, kinds[i].suffix);
+            status = cli_folder_check(&pictures->folder, name, cli_log());
+        }
+    return status;
+}
+
 d4r_status m_pictures_begin(m_pictures *pictures, const m_options *options, const cli_sequence *sequence)
 {
     *pictures = (m_pictures){.options = options, .sequence = sequence};
-    d4r_status status = cli_folder_begin(&pictures->folder, options->out, cli_log());
-    if (status == D4R_OK) pictures->frames = cJSON_CreateArray();
-    return status;
+    d4r_status status = cli_folder_begin(&pictures->folder, options->out,
+                                         options->force ? CLI_FOLDER_FORCE : CLI_FOLDER_MERGE, cli_log());
+    if (status != D4R_OK) return status;
+    pictures->frames = cJSON_CreateArray();
+    cJSON *earlier = earlier_run(pictures->folder.path);
+    if (earlier) {
+        pictures->folder.ours = is_output_name;
+        status = mark_stale(pictures, earlier);
+        cJSON_Delete(earlier);
+    }
+    return status == D4R_OK ? check_names(pictures) : status;
 }
 
 typedef struct picture_item {
@@ -49,14 +140,8 @@ static d4r_status write_one(m_pictures *pictures, const char *kind, const char *
 d4r_status m_pictures_write(m_pictures *pictures, size_t frame, const void *raw, size_t bytes,
                             const cli_image *image)
 {
-    const m_options *options = pictures->options;
-    const struct {
-        const char *kind, *suffix;
-        bool wanted;
-    } kinds[] = {{"raw", "bin", !options->no_raw},
-                 {"exr", "exr", options->exr},
-                 {"npy", "npy", options->npy},
-                 {"png", "png", options->png}};
+    picture_kind kinds[4];
+    wanted_kinds(pictures->options, kinds);
     picture_item item = {raw, bytes, image};
     cJSON *entry = cJSON_CreateObject();
     d4r_status status = D4R_OK;
@@ -72,33 +157,7 @@ d4r_status m_pictures_write(m_pictures *pictures, size_t frame, const void *raw,
     return status;
 }
 
-/* Files of an earlier run in the same folder that this run does not replace. */
-static void remove_stale(const char *folder)
-{
-    static const char *const kinds[] = {"raw", "exr", "npy", "png"};
-    d4r_log silent = {NULL, NULL, D4R_LOG_ERROR};
-    char *index = cli_join(folder, CLI_PICTURES_INDEX);
-    json_source source = {index ? index : "", &silent};
-    cJSON *root = NULL;
-    const cJSON *item;
-    if (index && cli_exists(index)) json_load(&source, &root);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "frames"))
-    {
-        for (int i = 0; i < 4; i++) {
-            const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, kinds[i]);
-            if (!cJSON_IsString(name) || strncmp(name->valuestring, "frame-", 6) ||
-                strchr(name->valuestring, '/'))
-                continue;
-            char *path = cli_join(folder, name->valuestring);
-            if (path) unlink(path);
-            free(path);
-        }
-    }
-    cJSON_Delete(root);
-    free(index);
-}
-
-d4r_status m_pictures_commit(m_pictures *pictures)
+d4r_status m_pictures_finish(m_pictures *pictures)
 {
     const cli_sequence *sequence = pictures->sequence;
     cJSON *root = cJSON_CreateObject();
@@ -116,8 +175,6 @@ d4r_status m_pictures_commit(m_pictures *pictures)
     char *path = cli_join(pictures->folder.temporary, CLI_PICTURES_INDEX);
     d4r_status status = path ? json_save(root, path, cli_log()) : D4R_ERROR_MEMORY;
     free(path);
-    if (status == D4R_OK && cli_is_directory(pictures->folder.path)) remove_stale(pictures->folder.path);
-    if (status == D4R_OK) status = cli_folder_commit(&pictures->folder, cli_log());
     return status;
 }
 
@@ -130,10 +187,10 @@ void m_pictures_abandon(m_pictures *pictures)
 
 /* ---- dump */
 
-d4r_status m_dump_begin(m_dump *dump, const char *path)
+d4r_status m_dump_begin(m_dump *dump, const char *path, bool force)
 {
     *dump = (m_dump){.status = D4R_OK};
-    return cli_folder_begin(&dump->folder, path, cli_log());
+    return cli_folder_begin(&dump->folder, path, force ? CLI_FOLDER_FORCE : CLI_FOLDER_NEW, cli_log());
 }
 
 void m_dump_item(void *user, uint64_t frame, const d4r_dump_item *item)

@@ -17,7 +17,8 @@ d4r_status m_pictures_begin(m_pictures *pictures, const m_options *options, cons
 /* `raw` is the output as it came from the upscaler, `image` the same as an image. */
 d4r_status m_pictures_write(m_pictures *pictures, size_t frame, const void *raw, size_t bytes,
                             const cli_image *image);
-d4r_status m_pictures_commit(m_pictures *pictures);
+/* Adds outputs.json: the folder is ready to be committed. */
+d4r_status m_pictures_finish(m_pictures *pictures);
 void m_pictures_abandon(m_pictures *pictures);
 
 /* ---- dump */
@@ -28,7 +29,7 @@ typedef struct m_dump {
     bool any;
 } m_dump;
 
-d4r_status m_dump_begin(m_dump *dump, const char *path);
+d4r_status m_dump_begin(m_dump *dump, const char *path, bool force);
 void m_dump_item(void *user, uint64_t frame, const d4r_dump_item *item); /* d4r_dump_fn */
 
 /* ---- times */
@@ -41,6 +42,8 @@ typedef struct m_profile {
 } m_profile;
 
 d4r_status m_profile_add(m_profile *profile, double submitted, const d4r_frame_profile *times);
+/* A folder of its own for the times: earlier times in it are replaced, other files stay. */
+d4r_status m_profile_begin(cli_folder *folder, const char *path);
 /* Writes stages.csv and trace.json. */
 d4r_status m_profile_write(const m_profile *profile, const char *folder);
 /* [{stage, clock, median_us, ...}] */

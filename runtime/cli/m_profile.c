@@ -1,7 +1,6 @@
 /* Stage times: medians and a trace for chrome://tracing or Perfetto. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "runtime/cli/json_read.h"
 #include "runtime/cli/m_output.h"
 
@@ -146,11 +145,24 @@ static d4r_status write_trace(const m_profile *profile, const char *path)
     return json_save(root, path, cli_log());
 }
 
+static bool is_profile_name(const char *name)
+{
+    return !strcmp(name, "stages.csv") || !strcmp(name, "trace.json");
+}
+
+d4r_status m_profile_begin(cli_folder *folder, const char *path)
+{
+    d4r_status status = cli_folder_begin(folder, path, CLI_FOLDER_MERGE, cli_log());
+    folder->ours = is_profile_name;
+    if (status == D4R_OK) status = cli_folder_check(folder, "stages.csv", cli_log());
+    if (status == D4R_OK) status = cli_folder_check(folder, "trace.json", cli_log());
+    return status;
+}
+
 d4r_status m_profile_write(const m_profile *profile, const char *folder)
 {
     char *csv = cli_join(folder, "stages.csv"), *trace = cli_join(folder, "trace.json");
     d4r_status status = D4R_ERROR_MEMORY;
-    mkdir(folder, 0777); /* may exist; a failure shows when the files are written */
     if (csv && trace) status = write_csv(profile, csv);
     if (status == D4R_OK) status = write_trace(profile, trace);
     free(csv);

@@ -40,7 +40,8 @@ void m_results_free(m_results *results)
 
 /* ---- the caller's own images in the dump */
 
-static void dump_image(const runner *r, uint64_t ticket, const char *stage, const char *name, const cli_image *image)
+static void dump_image(const runner *r, uint64_t ticket, const char *stage, const char *name,
+                       const cli_image *image)
 {
     d4r_dump_item item = {.stage = stage,
                           .name = name,
@@ -231,7 +232,9 @@ static d4r_status create_upscaler(runner *r, const d4r_model *model)
         params.dump_user = r->dump;
     }
     unsigned errors = cli_error_count();
+    cli_busy_begin("compiling the shaders, which takes long the first time");
     d4r_status status = d4r_upscaler_create(&params, &r->upscaler);
+    cli_busy_end();
     if (status != D4R_OK && cli_error_count() == errors)
         d4r_fail(cli_log(), status, "the upscaler cannot be created: %s", d4r_status_name(status));
     if (status != D4R_OK) return status;

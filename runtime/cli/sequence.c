@@ -159,11 +159,19 @@ d4r_status cli_sequence_load(const char *path, const cli_sequence_options *optio
     if (cli_is_directory(path)) {
         char *file = cli_format("%s%sframes.json", path, cli_ends_with(path, "/") ? "" : "/");
         if (!file) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
-        status = cli_exists(file) && options->sequence < 0 ? load_frames_json(file, log, sequence)
-                                                           : cli_capture_load(path, options, log, sequence);
+        bool capture_wanted = options->sequence >= 0 || options->ratio || options->motion_gt;
+        if (cli_exists(file) && capture_wanted && !cli_capture_present(path))
+            status = d4r_fail(log, D4R_ERROR_INPUT,
+                              "%s: --sequence, --ratio and --motion-gt need a capture folder; this is a "
+                              "frames.json",
+                              file);
+        else
+            status = cli_exists(file) && !capture_wanted ? load_frames_json(file, log, sequence)
+                                                         : cli_capture_load(path, options, log, sequence);
         free(file);
-    } else if (options->sequence >= 0 || options->ratio) {
-        status = d4r_fail(log, D4R_ERROR_INPUT, "%s: --sequence and --ratio need a capture folder", path);
+    } else if (options->sequence >= 0 || options->ratio || options->motion_gt) {
+        status = d4r_fail(log, D4R_ERROR_INPUT,
+                          "%s: --sequence, --ratio and --motion-gt need a capture folder", path);
     } else {
         status = load_frames_json(path, log, sequence);
     }

@@ -78,6 +78,9 @@ extern const char cli_sequence_help[];
  * bad value. */
 bool cli_sequence_option(int option, const char *value, cli_sequence_options *options, bool *good);
 
+/* CLI_OK, or the usage error of conventions that contradict each other (given.h). */
+int cli_sequence_conflicts(void);
+
 /* frames.json, a folder with one, or a capture folder. Checks every field and the sizes, not the planes. */
 d4r_status cli_sequence_load(const char *path, const cli_sequence_options *options, const d4r_log *log,
                              cli_sequence *sequence);
@@ -88,6 +91,8 @@ d4r_status cli_frames_json_parse(const char *file, const char *text, size_t size
                                  cli_sequence *sequence);
 d4r_status cli_capture_load(const char *folder, const cli_sequence_options *options, const d4r_log *log,
                             cli_sequence *sequence);
+/* Whether the folder holds a capture's NNNN.json. */
+bool cli_capture_present(const char *folder);
 /* Sizes, scales, jitter of every frame; fills max_render and reference_count. */
 d4r_status cli_sequence_check(cli_sequence *sequence, const d4r_log *log);
 

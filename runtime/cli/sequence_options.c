@@ -1,4 +1,5 @@
 #include <string.h>
+#include "runtime/cli/given.h"
 #include "runtime/cli/sequence.h"
 
 const char cli_sequence_help[] =
@@ -49,6 +50,12 @@ static bool choose(const char *option, const char *value, const char *const *nam
     return false;
 }
 
+/* What a float holds well. */
+static bool in_range(double value)
+{
+    return value >= 1e-30 && value <= 1e30;
+}
+
 static bool parse_exposure(const char *value, cli_sequence_options *options)
 {
     double number;
@@ -57,8 +64,9 @@ static bool parse_exposure(const char *value, cli_sequence_options *options)
     options->exposure_mode = D4R_EXPOSURE_TEXTURE;
     if (!strcmp(value, "texture")) return true;
     options->exposure_mode = D4R_EXPOSURE_SCALAR;
-    if (!cli_parse_number(value, &number) || number <= 0) {
-        cli_usage_error("--exposure: '%s' is neither auto, texture nor a positive number", value);
+    if (!cli_parse_number(value, &number) || !in_range(number)) {
+        cli_usage_error("--exposure: '%s' is neither auto, texture nor a positive number from 1e-30 to 1e30",
+                        value);
         return false;
     }
     options->has_exposure = true;
@@ -80,8 +88,8 @@ static bool parse_jitter_sign(const char *value, cli_sequence_options *options)
 static bool parse_positive(const char *option, const char *value, d4r_vec2 *target)
 {
     double x, y;
-    if (!cli_parse_pair(value, &x, &y) || !(x > 0) || !(y > 0)) {
-        cli_usage_error("--%s: '%s' is not positive", option, value);
+    if (!cli_parse_pair(value, &x, &y) || !in_range(x) || !in_range(y)) {
+        cli_usage_error("--%s: '%s' is not positive, or outside 1e-30 to 1e30", option, value);
         return false;
     }
     *target = (d4r_vec2){(float)x, (float)y};
@@ -158,10 +166,20 @@ bool cli_sequence_option(int option, const char *value, cli_sequence_options *op
         *good = parse_exposure(value, options);
         return true;
     case CLI_OPTION_PRE_EXPOSURE:
-        *good = options->has_pre_exposure = parse_positive("pre-exposure", value, &pre);
+        if (strchr(value, ','))
+            *good = (cli_usage_error("--pre-exposure: '%s' is not one number", value), false);
+        else
+            *good = options->has_pre_exposure = parse_positive("pre-exposure", value, &pre);
         options->pre_exposure = *good ? pre.x : 1;
         return true;
     default:
         return false;
     }
+}
+
+int cli_sequence_conflicts(void)
+{
+    static const cli_conflict table[] = {
+        {"--motion-gt", "--motion-size=render", "motion_gt holds vectors of output size"}};
+    return cli_check_conflicts(table, sizeof table / sizeof *table);
 }

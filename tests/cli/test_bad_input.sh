@@ -17,7 +17,7 @@ expect 2 "REPEATS: '0' is not a number" "$m" model "$DATA/static" out 0
 expect 2 "network 'cuda' is none of" "$m" model "$DATA/static" out 1 cuda
 expect 2 "the vulkan network does not exist yet" "$m" --network vulkan model "$DATA/static" out
 expect 2 "contradict each other" "$m" --network cpu model "$DATA/static" out 1 auto
-expect 2 "--png, --exr and --npy need an output folder" "$m" --png model "$DATA/static" -
+expect 2 "--png and OUT '-' contradict each other" "$m" --png model "$DATA/static" -
 expect 2 "--no-raw leaves nothing" "$m" --no-raw model "$DATA/static" out
 expect 2 "--motion-scale: '0' is not positive" "$m" --motion-scale 0 model "$DATA/static" out
 expect 2 "--motion-scale: '1,-2' is not positive" "$m" --motion-scale 1,-2 model "$DATA/static" out

@@ -19,6 +19,10 @@ static d4r_status parse(const char *text, kept_lines *kept, cli_sequence *sequen
 static const struct {
     const char *text, *message;
 } bad[] = {
+    {ONE("\"pre_exposure\":0,", FRAME), "pre_exposure: must be positive (1e-30 to 1e30), found 0"},
+    {ONE("", FRAME ",\"exposure\":-1"), "frames[0].exposure: must be positive (1e-30 to 1e30), found -1"},
+    {ONE("", FRAME ",\"jitter\":[0,0]"), "frames[0].jitter: given twice; leave one"},
+    {ONE("", FRAME) "{}", "text after the end of the JSON, in line 1"},
     {"", "not valid JSON near line 1"},
     {"{\n\"output\": [640,\n 360", "not valid JSON near line 3"},
     {"[1, 2]", "must hold a JSON object"},
@@ -31,9 +35,9 @@ static const struct {
     {"{\"output\":[-640,360]}", "output: must be [width, height]"},
     {"{\"output\":[1e300,360]}", "output: must be [width, height]"},
     {"{\"output\":[640,360]}", "frames: must be an array"},
-    {"{\"output\":[640,360],\"frames\":[]}", "frames: must hold 1 to 1000000 frames"},
+    {"{\"output\":[640,360],\"frames\":[]}", "frames: must be an array of 1 to 1000000 frames, found []"},
     {"{\"output\":[640,360],\"frames\":[1]}", "frames[0]: must be an object"},
-    {ONE("\"version\":2,", FRAME), "version: only version 1 is known"},
+    {ONE("\"version\":2,", FRAME), "version: must be 1, the only version there is, found 2"},
     {ONE("\"name\":7,", FRAME), "name: must be a non-empty string"},
     {ONE("\"near\":0,", FRAME), "near: must be positive"},
     {ONE("\"hdr\":1,", FRAME), "hdr: must be true or false"},
@@ -48,7 +52,7 @@ static const struct {
     {ONE("\"motion_scale\":0,", FRAME), "motion_scale: must be positive"},
     {ONE("\"motion_scale\":[1,-1],", FRAME), "motion_scale: must be positive"},
     {ONE("\"motion_scale\":\"1\",", FRAME), "motion_scale: must be an array of two numbers"},
-    {ONE("\"jitter_sign\":[1,0],", FRAME), "jitter_sign: must hold 1 or -1"},
+    {ONE("\"jitter_sign\":[1,0],", FRAME), "jitter_sign: must be [x, y] with 1 or -1 each, found [1,0]"},
     {ONE("\"pre_exposure\":\"a\",", FRAME), "pre_exposure: must be a finite number"},
     {ONE("\"bits\":16,", FRAME), "bits: must be an object"},
     {ONE("\"bits\":{\"color\":8},", FRAME), "bits.color: must be 16 or 32"},
@@ -69,7 +73,8 @@ static const struct {
     {ONE("", FRAME ",\"reference\":3"), "frames[0].reference: must be a non-empty string"},
     {ONE("", FRAME ",\"motion_scale\":-1"), "frames[0].motion_scale: must be positive"},
     {ONE("", FRAME ",\"reset\":\"no\""), "frames[0].reset: must be true or false"},
-    {ONE("", FRAME ",\"exposure\":[1]"), "frames[0].exposure: must be a number or a file name"},
+    {ONE("", FRAME ",\"exposure\":[1]"),
+     "frames[0].exposure: must be a positive number or a file name, found [1]"},
     {ONE("", FRAME ",\"camera\":1"), "frames[0].camera: must be an object"},
     {"{\"output\":[640,360],\"frames\":[{" FRAME ",\"exposure\":1},{" FRAME ",\"exposure\":\"e\"}]}",
      "frames[].exposure: numbers and file names must not be mixed"},
@@ -100,7 +105,6 @@ static const struct {
     {"{\"output\":[640,360],\"frames\":[{\"color\":\"c\",\"motion\":\"m\",\"depth\":\"d\",\"render\":[320,63]"
      ",\"jitter\":[0,0]}]}",
      "frames[0].render: 320x63 is smaller than 64x64"},
-    {ONE("\"pre_exposure\":0,", FRAME), "frames[0].pre_exposure: 0: must be positive"},
     {ONE("\"exposure_mode\":\"texture\",", FRAME),
      "frames[0].exposure: exposure_mode is texture, but no file is named"},
 };

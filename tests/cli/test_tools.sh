@@ -133,8 +133,19 @@ capture() {
     same exposed from-exposed
     cmp -s exposed/frame-0003.bin plain/frame-0003.bin && fail "the exposure changes nothing"
     expect 5 "0007.json: No such file" "$m" --sequence 7 model full out
-    expect 5 "color/0000/0000.exr" "$m" --ratio 3 model full out
-    expect 5 "--sequence and --ratio need a capture folder" "$m" --ratio 2 model "$DATA/brick_pan/frames.json" out
+    grep -q -- "--sequence 7; there are 0000" log || fail "the sequences are not listed: $(cat log)"
+    expect 5 "full/x3: No such file or directory (--ratio 3; there are x2)" "$m" --ratio 3 model full out
+    expect 5 "--sequence, --ratio and --motion-gt need a capture folder" "$m" --ratio 2 model "$DATA/brick_pan/frames.json" out
+    expect 5 "need a capture folder; this is a frames.json" "$m" --motion-gt model "$DATA/brick_pan" out
+    # Another sequence joins a capture; one that is there stays unless --force says otherwise.
+    expect 0 "" "$BIN/d4r-convert" --as-sequence 1 --no-references "$DATA/brick_pan" full
+    [ -f full/0000.json ] && [ -f full/0001.json ] || fail "the sequences did not join: $(ls full)"
+    expect 5 "full/0001.json: exists and is not of an earlier run" "$BIN/d4r-convert" --as-sequence 1 "$DATA/static" full
+    cmp -s full/x2/color/0000/0003.exr full/x2/color/0001/0003.exr || fail "a refused conversion changed the capture"
+    expect 0 "" "$BIN/d4r-convert" --force --as-sequence 1 "$DATA/static" full
+    cmp -s full/x2/color/0000/0003.exr full/x2/color/0001/0003.exr && fail "--force did not replace the sequence"
+    ls -A full | grep -q tmp && fail "left behind: $(ls -A full)"
+    rm full/0001.json
     rm full/x2/depth/0000/0002.exr
     expect 5 "full/x2/depth/0000/0002.exr: No such file" "$m" model full out
     truncate -s 1000 full/x2/color/0000/0001.exr
@@ -145,21 +156,35 @@ capture() {
     absent out
 }
 
-# --check finds each wrong convention by itself.
+# --check finds each wrong convention by itself, and --check=only then ends with 5.
 check() {
-    expect 0 "every declared convention fits" "$m" --check=only model "$DATA/brick_pan" -
-    expect 0 "try --motion-direction to-previous" "$m" --check=only --motion-direction from-previous model "$DATA/brick_pan" -
-    expect 0 "try --motion-y down" "$m" --check=only --motion-y up model "$DATA/brick_pan" -
-    expect 0 "vectors fit better as render pixels" "$m" --check=only --motion-unit output-pixels model "$DATA/brick_pan" -
-    expect 0 "vectors fit better as render pixels" "$m" --check=only --motion-unit uv model "$DATA/brick_pan" -
+    only="$m --check=only"
+    expect 0 "every declared convention fits" $only model "$DATA/brick_pan" -
+    expect 5 "try --motion-direction to-previous" $only --motion-direction from-previous model "$DATA/brick_pan" -
+    expect 5 "try --motion-y down" $only --motion-y up model "$DATA/brick_pan" -
+    expect 5 "vectors fit better as render pixels" $only --motion-unit output-pixels model "$DATA/brick_pan" -
+    expect 5 "vectors fit better as render pixels" $only --motion-unit uv model "$DATA/brick_pan" -
     for sign in +- -+ --; do
-        expect 0 "try --jitter-sign $sign" "$m" --check=only --jitter-sign $sign model "$DATA/brick_pan" -
-        expect 0 "try --jitter-sign $sign" "$m" --check=only --jitter-sign $sign model "$DATA/static" -
+        expect 5 "try --jitter-sign $sign" $only --jitter-sign $sign model "$DATA/brick_pan" -
+        expect 5 "try --jitter-sign $sign" $only --jitter-sign $sign model "$DATA/static" -
     done
-    expect 0 "try --motion-jittered no" "$m" --check=only --motion-jittered yes model "$DATA/brick_pan" -
+    expect 5 "try --motion-jittered no" $only --motion-jittered yes model "$DATA/brick_pan" -
+    # Which way depth grows shows where a surface comes out from behind another; not where nothing moves.
+    expect 0 "depth: cannot tell" $only model "$DATA/static" -
+    expect 0 "depth: at " $only --json right.json model "$DATA/brick_pan" -
+    at_least "$(value depth_nearer_db right.json)" "$(value depth_farther_db right.json)" "the nearer surface"
+    # brick_pan with what is declared turned, and with what is stored turned: the four frames here are enough.
+    expect 5 "try --depth inverted" $only --depth regular model "$DATA/brick_pan" -
+    "$BIN/d4r_sequence_variant" regular "$DATA/brick_pan" regular
+    expect 0 "every declared convention fits" $only model regular -
+    expect 5 "try --depth regular" $only --depth inverted model regular -
+    # Two wrong ones at once, and no failure without 'only'.
+    expect 5 "2 conventions do not fit" $only --motion-direction from-previous --jitter-sign -- model "$DATA/brick_pan" -
+    expect 0 "try --motion-y down" "$m" --check --motion-y up model "$DATA/brick_pan" -
     copy brick_pan seq
     sed -i 's/-0.16666666666666669/-1.5/' seq/frames.json
-    expect 0 "frames[0].jitter: 0, -1.5 is beyond one render pixel" "$m" --check=only model seq -
+    "$m" --check=only model seq - >log 2>&1
+    grep -q "frames\[0\].jitter: 0, -1.5 is beyond one render pixel" log || fail "no warning of large jitter: $(cat log)"
     [ ! -e - ] || fail "a folder named '-' was made"
 }
 
@@ -179,20 +204,38 @@ conventions() {
     done
 }
 
-# SIGINT ends the run with 130 and leaves nothing.
-interrupt() {
+# A signal ends the run with 130 and leaves nothing, and what was there stays.
+wait_for() { # wait_for PATH: until the run has made it
+    tries=0
+    while [ ! -e "$1" ] && [ $tries -lt 600 ]; do sleep 0.1; tries=$((tries + 1)); done
+    [ -e "$1" ] || fail "the run did not start: $(cat log)"
+}
+stop_by() { # stop_by SIGNALS...
     "$m" --dump dump model "$DATA/static" out 1000 >log 2>&1 &
     pid=$!
-    tries=0
-    while [ ! -d out.tmp-$pid ] && [ $tries -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-    [ -d out.tmp-$pid ] || fail "the run did not start: $(cat log)"
-    sleep 1
-    kill -INT $pid
+    wait_for "dump.tmp-$pid/0002"
+    for signal in "$@"; do kill -"$signal" $pid 2>/dev/null; done
     wait $pid
     code=$?
-    [ $code -eq 130 ] || fail "exit code $code instead of 130: $(cat log)"
+    [ $code -eq 130 ] || fail "$*: exit code $code instead of 130: $(cat log)"
+    echo "ok ($code): $*"
+    ls -A | grep -E "tmp|out|dump" && fail "$*: left behind"
+}
+interrupt() {
+    for signal in INT HUP QUIT TERM; do stop_by $signal; done
     grep -q interrupted log || fail "no word of the interruption"
-    absent out dump
+    stop_by TERM TERM
+    # In a folder that exists: what it holds stays.
+    mkdir kept && echo mine >kept/notes
+    "$m" model "$DATA/static" kept 1000 >log 2>&1 &
+    pid=$!
+    wait_for "kept/.tmp-$pid/frame-0002.bin"
+    kill -HUP $pid
+    wait $pid
+    [ $? -eq 130 ] && [ "$(ls -A kept)" = notes ] || fail "HUP with an existing folder: $(ls -A kept) $(cat log)"
+    # A temporary name that is taken belongs to somebody else.
+    expect 0 "" sh -c "mkdir taken.tmp-\$\$ && echo theirs >taken.tmp-\$\$/file && exec \"$m\" -q model \"$DATA/brick_pan\" taken"
+    [ "$(cat taken.tmp-*/file)" = theirs ] && [ -f taken/frame-0003.bin ] || fail "a stale folder: $(ls)"
 }
 
 $PART

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cli/cli.h"
+#include "runtime/cli/given.h"
 #include "runtime/cli/scene/scene_gpu.h"
 
 static const char help_text[] =
@@ -45,10 +45,12 @@ static const char help_text[] =
     "    --device D            Vulkan device: an index or a part of its name (default: a GPU, else a CPU "
     "device)\n"
     "    --validate            with the Khronos validation layer; messages are errors\n"
+    "    --force               replace files in an OUT that is not empty; others in it stay\n"
     "    --quiet               print nothing but warnings and errors\n"
     "\n"
     "    Progress is shown when standard error is a terminal. OUT is written under a temporary name and "
-    "renamed.\n"
+    "renamed:\n"
+    "    it appears complete or not at all.\n"
     "\n"
     "EXIT STATUS\n"
     "    0 success, 2 usage, 3 no suitable Vulkan device, 5 OUT cannot be written, 6 the device failed, 130 "
@@ -81,7 +83,7 @@ struct options {
     d4r_size render, output;
     double start, fps;
     const char *device, *out;
-    bool validate, quiet;
+    bool validate, quiet, force;
 };
 
 struct job {
@@ -231,25 +233,35 @@ static d4r_status render_all(struct job *job)
     return status;
 }
 
+static void print_summary(const struct job *job)
+{
+    const struct options *o = &job->options;
+    char out[4200], device[1100];
+    cli_escape(o->out, out, sizeof out);
+    cli_escape(job->gpu.device.vk.properties.deviceName, device, sizeof device);
+    printf("%s: %u frames %ux%u, references %ux%u, %.1f s on %s\n", out, o->frames, o->render.width,
+           o->render.height, o->output.width, o->output.height, cli_now() - job->started, device);
+}
+
 static int run(const struct options *options)
 {
     struct job job = {.options = *options, .started = cli_now()};
     cli_catch_signals();
-    d4r_status status = cli_folder_begin(&job.folder, options->out, cli_log());
+    d4r_status status = cli_folder_begin(&job.folder, options->out,
+                                         options->force ? CLI_FOLDER_FORCE : CLI_FOLDER_NEW, cli_log());
     if (status != D4R_OK) return cli_exit_code(status);
     job.content = malloc(sizeof *job.content);
+    cli_busy_begin("compiling the shaders, which takes long the first time");
     status = job.content ? scene_gpu_create(options->device, options->validate, cli_log(), &job.gpu)
                          : d4r_fail(cli_log(), D4R_ERROR_MEMORY, "no memory for the scene");
+    cli_busy_end();
     if (status == D4R_OK) status = render_all(&job);
-    if (status == D4R_OK && !options->quiet)
-        printf("%s: %u frames %ux%u, references %ux%u, %.1f s on %s\n", options->out, options->frames,
-               options->render.width, options->render.height, options->output.width, options->output.height,
-               cli_now() - job.started, job.gpu.device.vk.properties.deviceName);
+    if (status == D4R_OK && !options->quiet) print_summary(&job);
     cli_folder_abandon(&job.folder);
     scene_gpu_destroy(&job.gpu);
     free(job.content);
     if (status == D4R_PENDING) {
-        fputs("d4r-scene: interrupted, nothing written\n", stderr);
+        d4r_log_print(cli_log(), D4R_LOG_WARNING, "interrupted; nothing was written");
         return CLI_INTERRUPTED;
     }
     return cli_exit_code(status);
@@ -272,6 +284,7 @@ enum {
     OPT_DEVICE,
     OPT_VALIDATE,
     OPT_QUIET,
+    OPT_FORCE,
     OPT_LIST,
     OPT_HELP,
     OPT_VERSION
@@ -291,6 +304,7 @@ static const struct option option_table[] = {{"scene", required_argument, NULL, 
                                              {"device", required_argument, NULL, OPT_DEVICE},
                                              {"validate", no_argument, NULL, OPT_VALIDATE},
                                              {"quiet", no_argument, NULL, OPT_QUIET},
+                                             {"force", no_argument, NULL, OPT_FORCE},
                                              {"list", no_argument, NULL, OPT_LIST},
                                              {"help", no_argument, NULL, OPT_HELP},
                                              {"version", no_argument, NULL, OPT_VERSION},
@@ -346,10 +360,32 @@ static bool apply_option(struct options *o, int option, const char *value)
     case OPT_VALIDATE:
         o->validate = true;
         return true;
+    case OPT_FORCE:
+        o->force = true;
+        return true;
     default:
         o->quiet = true;
         return true;
     }
+}
+
+/* What apply_option takes. */
+static const char *allowed(int option)
+{
+    static const char *const texts[] = {
+        [OPT_SCENE - OPT_SCENE] = "a scene: street, gallery or chart",
+        [OPT_FRAMES - OPT_SCENE] = "a number from 1 to 10000",
+        [OPT_RENDER - OPT_SCENE] = "WIDTHxHEIGHT, 64 to 16384 each",
+        [OPT_OUTPUT - OPT_SCENE] = "WIDTHxHEIGHT, 64 to 16384 each",
+        [OPT_SAMPLES - OPT_SCENE] = "a number from 1 to 4096",
+        [OPT_REFERENCE_FROM - OPT_SCENE] = "a frame number",
+        [OPT_START - OPT_SCENE] = "a number of seconds from -1000 to 1000",
+        [OPT_FPS - OPT_SCENE] = "a number from 1 to 1000",
+        [OPT_PHASES - OPT_SCENE] = "a number from 0 to 4096",
+        [OPT_MOTION_BITS - OPT_SCENE] = "16 or 32",
+        [OPT_SEED - OPT_SCENE] = "a whole number from 0 to 4294967295",
+    };
+    return texts[option - OPT_SCENE];
 }
 
 static int print_information(int option)
@@ -359,7 +395,7 @@ static int print_information(int option)
         printf("d4r-scene %d.%d.%d\n", D4R_VERSION_MAJOR, D4R_VERSION_MINOR, D4R_VERSION_PATCH);
     for (size_t i = 0; option == OPT_LIST && i < SCENE_COUNT; i++)
         printf("%-8s  %s\n", scenes[i].name, scenes[i].text);
-    return fflush(stdout) || ferror(stdout) ? CLI_BAD_INPUT : CLI_OK;
+    return cli_finish(CLI_OK);
 }
 
 int main(int argc, char **argv)
@@ -377,11 +413,10 @@ int main(int argc, char **argv)
     opterr = 0;
     while ((option = getopt_long(argc, argv, ":h", option_table, &index)) != -1) {
         if (option == 'h') option = OPT_HELP;
-        if (option == ':') return cli_usage_error("%s needs a value", argv[optind - 1]);
-        if (option == '?') return cli_usage_error("unknown option %s", argv[optind - 1]);
+        if (option == ':' || option == '?') return cli_option_error(option, argv);
         if (option >= OPT_LIST) return print_information(option);
         if (!apply_option(&o, option, optarg))
-            return cli_usage_error("--%s: \"%s\" is not allowed", option_table[index].name, optarg);
+            return cli_usage_error("--%s: '%s' is not %s", option_table[index].name, optarg, allowed(option));
     }
     if (argc - optind != 1) return cli_usage_error("one output folder is needed");
     if (o.render.width > o.output.width || o.render.height > o.output.height)
@@ -389,5 +424,5 @@ int main(int argc, char **argv)
                                o.render.height, o.output.width, o.output.height);
     if (o.quiet) cli_set_level(D4R_LOG_WARNING);
     o.out = argv[optind];
-    return run(&o);
+    return cli_finish(run(&o));
 }

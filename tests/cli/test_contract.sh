@@ -1,0 +1,195 @@
+#!/bin/sh
+# What all tools have in common: exit codes, options that contradict each other, messages that are safe to print, the
+# reading of JSON, outputs that exist already.
+BIN=$1
+DATA=$2
+. "$(dirname "$0")/lib.sh"
+m=$BIN/d4r-m
+
+"$BIN/d4r-model" neutral --quiet model || exit 1
+
+echo "-- exit codes"
+mkdir other && : >other/file
+echo '{"a":1' >broken.json
+printf 'not a model' >junk.safetensors
+# code, tool, arguments; @ is the folder of the sequences
+while read -r code tool arguments; do
+    set -- $(echo "$arguments" | sed "s|@|$DATA|g")
+    expect "$code" "" "$BIN/d4r-$tool" "$@"
+    [ "$code" -eq 0 ] || [ "$(grep -c error: log)" -eq 1 ] || fail "not one error line: $(cat log)"
+done <<EOF
+0 m --version
+2 m --nonsense model @/static -
+2 m model @/static
+3 m --device no-such-card model @/static -
+4 m nowhere @/static -
+4 m other @/static -
+5 m model nowhere -
+5 m model broken.json -
+5 m model @/static junk.safetensors
+0 compare --version
+2 compare one
+2 compare --color red one two
+5 compare nowhere @/static
+5 compare other @/static
+0 convert --version
+2 convert one
+5 convert nowhere out
+5 convert @/static junk.safetensors
+0 sheet --version
+2 sheet one
+5 sheet @/static nowhere sheet.png
+5 sheet @/static @/static nowhere/sheet.png
+0 scene --version
+2 scene --frames none out
+2 scene --render 128x128 --output 64x64 out
+3 scene --device no-such-card out
+5 scene other
+5 scene nowhere/out
+0 model --version
+2 model paint
+2 model neutral --sigma 0.01 out
+4 model verify nowhere
+4 model verify other
+4 model inspect junk.safetensors
+4 model pack junk.safetensors out
+5 model pack nowhere.safetensors out
+5 model pack other out
+5 model neutral nowhere/out
+0 net --version
+2 net model
+4 net nowhere --network cpu --in junk.safetensors --out -
+5 net model --network cpu --in nowhere.npy --out -
+5 net model --network cpu --in junk.safetensors --out -
+0 info --version
+2 info one
+EOF
+[ "$(echo *)" = "broken.json junk.safetensors log model other" ] || fail "left behind: $(echo *)"
+"$BIN/d4r-model" inspect model >/dev/full 2>log
+[ $? -eq 5 ] && grep -q "standard output" log || fail "a full standard output: $(cat log)"
+
+echo "-- contradictions"
+both() { # both FIRST SECOND TOOL ARGUMENTS...: both are named, in one line
+    first=$1 second=$2 tool=$3
+    shift 3
+    expect 2 "$first and $second contradict each other: " "$BIN/d4r-$tool" "$@"
+    [ "$(wc -l <log)" -eq 1 ] || fail "not one line: $(cat log)"
+}
+both --hip-device --network=cpu m --hip-device 0 --network cpu model "$DATA/static" -
+both --hip-graphs --network=cpu m --hip-graphs off model "$DATA/static" - 1 cpu
+both --threads --network=hip m --threads 2 --network hip model "$DATA/static" -
+both --check=only REPEATS m --check=only model "$DATA/static" - 3
+for option in --png --exr --npy --no-raw "--dump=d" --profile --validate --reset-all; do
+    both --check=only "${option%=*}" m --check=only $option model "$DATA/static" out
+done
+for option in --png --exr --npy --no-raw; do both $option "OUT '-'" m $option model "$DATA/static" -; done
+both --quiet --verbose m --quiet --verbose model "$DATA/static" -
+both --motion-gt --motion-size=render m --motion-gt --motion-size render model "$DATA/static" -
+both --motion-gt --motion-size=render convert --motion-gt --motion-size render "$DATA/static" out
+both --crop --crops sheet --crop 1,1 --crops 2 "$DATA/static" out sheet.png
+both --gain "no --diff" compare --gain 2 out out
+both --hip-library --network=cpu net --hip-library x model --network cpu --in a --out b
+both --threads --network=hip net --threads 2 model --network hip --in a --out b
+both --layer-times --layer net --layer-times --layer 2 model --network hip --in a --out b
+expect 2 "'--device': its value is missing" "$m" model "$DATA/static" - --device
+expect 2 "'--png=3': this option takes no value" "$m" --png=3 model "$DATA/static" out
+
+echo "-- control characters"
+escape=$(printf '\033[31m\a\r')
+newline='
+'
+safe() { # nothing but printable characters and line ends
+    LC_ALL=C tr -d '\001-\011\013-\037\177' <log | cmp -s - log || fail "raw control characters: $(od -c log | head)"
+}
+expect 5 'no\x1b[31m\x07\r: No such file' "$m" model "no${escape}" -
+safe
+expect 5 'a\nb: No such file' "$m" model "a${newline}b" -
+[ "$(wc -l <log)" -eq 1 ] || fail "a line break was printed: $(cat log)"
+expect 2 '\x1b[31m' "$m" "--no$escape" model "$DATA/static" -
+safe
+"$BIN/d4r-model" verify "no${escape}" >log 2>&1
+safe
+head='{"output":[640,360],"frames":[{"motion":"m","depth":"d","render":[320,180],"jitter":[0,0],"color":'
+printf '%s\n' "$head"'"c\u001b[2J\u009b\u202e"}]}' >control.json
+expect 5 'c\x1b[2J\xc2\x9b\xe2\x80\xae: No such file' "$m" model control.json -
+safe
+printf '%s\n' "$head"'"c","\u001b[2Jkey":1}]}' >control.json
+expect 5 'frames[0].\x1b[2Jkey: unknown field' "$m" model control.json -
+safe
+rm -rf evil && cp -r model evil && sed -i 's/"name":[^,]*/"name":"\\u001b[2J"/' evil/model.json
+for command in verify inspect; do
+    "$BIN/d4r-model" $command evil >log 2>&1
+    safe
+done
+echo "not JSON" >"größe.json"
+expect 5 "größe.json: not valid JSON" "$m" model größe.json -
+
+echo "-- frames.json"
+tr -d ' \n' <"$DATA/brick_pan/frames.json" >flat.json
+echo >>flat.json
+copy brick_pan seq
+json() { # json TEXT SED-EXPRESSION: exit code 5 and that text
+    sed "$2" flat.json >seq/frames.json
+    cmp -s flat.json seq/frames.json && fail "the edit $2 changed nothing"
+    expect 5 "seq/frames.json: $1" "$m" model seq -
+    [ "$(grep -c error: log)" -eq 1 ] || fail "not one error line: $(cat log)"
+}
+json "text after the end of the JSON, in line 1" 's/$/x/'
+json "text after the end of the JSON, in line 2" '$a {}'
+json "near: given twice; leave one" 's/"near":0.1/"near":0.1,"near":0.2/'
+json "frames[1].depth: given twice; leave one" 's/"depth":"depth-0001.bin"/&,"depth":"other"/'
+json "frames[2].exposure: must be positive (1e-30 to 1e30), found -2" 's/"depth":"depth-0002.bin"/&,"exposure":-2/'
+json "frames[2].exposure: must be positive (1e-30 to 1e30), found 0" 's/"depth":"depth-0002.bin"/&,"exposure":0/'
+json "frames[2].exposure: must be positive (1e-30 to 1e30), found 1e-60" 's/"depth":"depth-0002.bin"/&,"exposure":1e-60/'
+json "frames[2].exposure: must be a positive number or a file name, found true" 's/"depth":"depth-0002.bin"/&,"exposure":true/'
+json "pre_exposure: must be positive (1e-30 to 1e30), found 0" 's/"near":0.1/&,"pre_exposure":0/'
+json "frames[3].pre_exposure: must be positive (1e-30 to 1e30), found -1" 's/"depth":"depth-0003.bin"/&,"pre_exposure":-1/'
+json 'frames[1].color: must be a non-empty string, found 7' 's/"color":"color-0001.bin"/"color":7/'
+json 'frames[0].jitter: must be an array of two numbers, found "none"' 's/"jitter":\[[^]]*\]/"jitter":"none"/1'
+json 'output: must be [width, height] in whole pixels, at least 1, found [640,0.5]' 's/"output":\[640,360\]/"output":[640,0.5]/'
+json 'hdr: must be true or false, found "yes"' 's/"near":0.1/&,"hdr":"yes"/'
+json 'motion_y: must be one of "down" "up", found "left"' 's/"near":0.1/&,"motion_y":"left"/'
+json 'frames: must be an array of frames, found 3' 's/"frames":/&3,"_frames":/'
+json 'frames[0]: must be an object, found 3' 's/"frames":\[/&3,/'
+json 'version: must be 1, the only version there is, found 2' 's/"near":0.1/&,"version":2/'
+json 'bits.color: must be 16 or 32, found 8' 's/"near":0.1/&,"bits":{"color":8}/'
+sed 's/"near":0.1/&,"motion_scal":2,"something_else":1/' flat.json >seq/frames.json
+expect 0 "motion_scal: unknown field, ignored; is 'motion_scale' meant?" "$m" --check=only model seq -
+grep -q "something_else: unknown field, ignored$" log || fail "a far name was guessed: $(cat log)"
+sed 's/"color":"color-0001.bin"/"colour":7/' flat.json >seq/frames.json
+expect 5 "frames[1].color: missing" "$m" model seq -
+grep -q "frames\[1\].colour: unknown field, ignored; is 'color' meant?" log || fail "no hint: $(cat log)"
+
+echo "-- outputs that exist"
+cp flat.json seq/frames.json
+expect 0 "" "$m" -q --no-raw --png model seq out
+expect 0 "" "$m" -q --no-raw --png model seq out
+rm out/frame-0003.png && mkdir out/frame-0003.png && echo keep >out/notes
+state() { find "$1" | sort; find "$1" -type f -exec cksum {} + | sort; }
+state out >before
+expect 5 "out/frame-0003.png: is a folder where a file of the output belongs" \
+    "$m" -q --no-raw --png --json r.json --dump dump model seq out
+state out | cmp -s - before || fail "a blocked output changed: $(ls -A out)"
+absent dump r.json
+mkdir photos && echo mine >photos/frame-0001.png
+expect 5 "photos/frame-0001.png: exists and is not of an earlier run" "$m" -q --png model seq photos
+[ "$(cat photos/frame-0001.png)" = mine ] && [ "$(ls -A photos)" = frame-0001.png ] || fail "photos: $(ls -A photos)"
+expect 0 "" "$m" -q --png --force model seq photos
+[ "$(head -c 4 photos/frame-0001.png | tail -c 3)" = PNG ] || fail "--force did not replace"
+expect 5 "other: exists and is not empty: choose another name, or --force" "$m" -q --dump other model seq -
+expect 5 "other: exists and is not empty" "$BIN/d4r-compare" --diff other photos photos
+expect 0 "" "$BIN/d4r-compare" -q --diff other --force photos photos
+[ -f other/file ] && [ -f other/diff-0000.png ] || fail "--force removed other files: $(ls other)"
+expect 5 "other: exists and is not empty" "$BIN/d4r-scene" other
+mkdir empty there
+expect 0 "" "$BIN/d4r-compare" -q --diff empty photos photos
+ln -s "$work/there" link
+expect 0 "" "$m" -q --no-raw --png model seq link
+[ -L link ] && [ -f there/frame-0003.png ] || fail "a link to a folder was replaced"
+echo old >sheet.png
+expect 5 "no picture of frame 99" "$BIN/d4r-sheet" -q --frame 99 seq photos sheet.png
+[ "$(cat sheet.png)" = old ] || fail "a failed sheet changed the file"
+expect 0 "" "$BIN/d4r-sheet" -q seq photos sheet.png
+[ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || fail "the sheet was not replaced"
+[ -z "$(find . -name '*tmp*')" ] || fail "left behind: $(find . -name '*tmp*')"
+finish
