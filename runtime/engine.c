@@ -143,6 +143,8 @@ static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
         status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
     if (status == D4R_OK && p->validate)
         status = d4r_validate_create(&engine->vk, engine->stages, engine->timeline, p, &engine->validate);
+    if (status == D4R_OK && p->debug_view)
+        status = d4r_debug_view_create(&engine->vk, engine->stages, &engine->debug_view);
     return status == D4R_OK ? create_handoff(engine) : status;
 }
 
@@ -210,6 +212,7 @@ d4r_handoff_end d4r_engine_end(d4r_engine **engine)
     d4r_engine_stop(e);
     end = e->end;
     d4r_validate_destroy(&e->validate);
+    d4r_debug_view_destroy(&e->debug_view);
     d4r_m_stages_destroy(&e->stages);
     if (e->timeline) e->vk.fn.vkDestroySemaphore(e->vk.device, e->timeline, e->vk.allocator);
     if (end != D4R_HANDOFF_ABANDONED && e->vk.device) {
@@ -241,6 +244,7 @@ d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info)
     info->device_bytes = d4r_m_stages_device_bytes(engine->stages) + info->shared_bytes;
     if (engine->validate) info->device_bytes += d4r_v_passes_device_bytes(engine->validate->passes);
     info->network_bytes = d4r_network_memory(engine->params.network);
+    if (engine->debug_view) info->device_bytes += d4r_debug_view_device_bytes(engine->debug_view);
     return D4R_OK;
 }
 

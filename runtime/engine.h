@@ -7,6 +7,7 @@
 #include "interop/marker.h"
 #include "interop/shared.h"
 #include "runtime/validate.h"
+#include "vk_stages/debug_view.h"
 #include "vk_stages/stages.h"
 
 struct d4r_engine {
@@ -19,7 +20,9 @@ struct d4r_engine {
     d4r_handoff *handoff;
     d4r_handoff_end end; /* how it ended, once it was stopped */
     d4r_m_stages *stages;
-    d4r_validate *validate; /* only with params.validate */
+    d4r_validate *validate;     /* only with params.validate */
+    d4r_debug_view *debug_view; /* only with params.debug_view */
+    bool wants_debug_view;      /* the frame recorded last */
 
     /* The recording state: what the next frame must know of the last. */
     bool any_frame;

@@ -40,7 +40,12 @@ static d4r_status check_images(const d4r_engine *engine, const d4r_frame_images 
                              false);
     if (status == D4R_OK && d4r_uses_exposure_image(c))
         status = check_image(engine, "exposure", &images->exposure, (d4r_size){1, 1}, false);
-    return status == D4R_OK ? check_image(engine, "output", &images->output, output, true) : status;
+    if (status == D4R_OK) status = check_image(engine, "output", &images->output, output, true);
+    if (status != D4R_OK || !images->debug_view.view) return status;
+    if (!engine->debug_view)
+        return d4r_fail(&engine->vk.log, D4R_ERROR_STATE,
+                        "images.debug_view: the engine was created without params.debug_view");
+    return check_image(engine, "debug_view", &images->debug_view, (d4r_size){320, 180}, true);
 }
 
 static d4r_status check_front(d4r_engine *engine, VkCommandBuffer commands, const d4r_frame_images *images,
@@ -126,6 +131,7 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
         d4r_handoff_rollback(engine->handoff, id);
         return status;
     }
+    engine->wants_debug_view = images->debug_view.view != VK_NULL_HANDLE;
     if (engine->validate) {
         d4r_validate_arguments(engine->validate, images, settings, record.reset);
         d4r_validate_record_front(engine->validate, commands, id, &record);
@@ -160,6 +166,7 @@ d4r_status d4r_engine_record_back(d4r_engine *engine, VkCommandBuffer commands, 
                         frame->id);
     d4r_shared_record_acquire(&engine->vk, &engine->shared, commands);
     status = d4r_m_stages_record_back(engine->stages, commands);
+    if (status == D4R_OK && engine->wants_debug_view) status = d4r_debug_view_record(engine->debug_view, commands);
     if (status == D4R_OK) engine->front_open = false;
     return status;
 }

@@ -159,6 +159,7 @@ typedef struct d4r_engine_params {
     /* Checks every frame's arguments and, with compute passes behind the input stage, its images; what is probably wrong
      * goes to the log as a warning, each once (docs/debugging.md). False: costs nothing. */
     bool validate;
+    bool debug_view; /* frames may ask for a debug view (d4r_frame_images.debug_view) */
     uint32_t watchdog_ms; /* 0: the network's default */
     d4r_log log;
 } d4r_engine_params;
@@ -191,6 +192,10 @@ typedef struct d4r_frame_images {
         motion;         /* rectangles of settings.render (motion: output size when motion_at_output) */
     d4r_image exposure; /* only for D4R_EXPOSURE_TEXTURE: float, texel (origin) is read */
     d4r_image output;   /* rectangle of the output size */
+    /* Optional (view NULL: none), with params.debug_view: a picture of twelve tiles of what the frame's stages read and
+     * decided (docs/debugging.md), written by back. R8G8B8A8_UNORM with storage usage in GENERAL, from the origin to the
+     * image's end, at least 320x180. */
+    d4r_image debug_view;
 } d4r_frame_images;
 
 /* A recorded frame; plain data, copy freely. */

@@ -68,6 +68,7 @@ d4r_engine_params rig_engine_params(vk_test *t, const rig_params *p)
     e.watchdog_ms = p->watchdog_ms;
     if (p->conventions) e.conventions = *p->conventions;
     e.validate = p->validate;
+    e.debug_view = p->debug_view;
     e.log = p->log.fn ? p->log : (d4r_log){on_log, NULL, D4R_LOG_DEBUG};
     return e;
 }

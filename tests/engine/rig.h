@@ -51,7 +51,7 @@ typedef struct rig_params {
     uint32_t watchdog_ms;
     uint32_t seed;
     const d4r_conventions *conventions; /* NULL: all zero */
-    bool validate;
+    bool validate, debug_view;
     PFN_vkGetInstanceProcAddr get_instance_proc_addr; /* NULL: the device's own */
     d4r_log log;                                      /* fn NULL: kept for rig_last_error */
 } rig_params;

@@ -315,6 +315,8 @@ void plant_apply(plant p, play_list *list)
 typedef struct stage_set {
     rig r; /* its images are replaced */
     const play_list *list;
+    play_view *view; /* may be NULL */
+    d4r_vk_image view_image;
 } stage_set;
 
 static void make_images(stage_set *s)
@@ -354,6 +356,11 @@ static void play_one(stage_set *s, uint32_t n)
     }
     images.color.origin_x = images.motion.origin_x = images.depth.origin_x = f->origin_x;
     images.color.origin_y = images.motion.origin_y = images.depth.origin_y = f->origin_y;
+    if (s->view)
+        images.debug_view = (d4r_image){.view = s->view_image.view,
+                                        .image = s->view_image.image,
+                                        .layout = VK_IMAGE_LAYOUT_GENERAL,
+                                        .extent = s->view->size};
     begin(r, front);
     must(d4r_engine_record_front(r->engine, front, &images, &f->settings, &frame) == D4R_OK, "record_front");
     must(r->t->vk.fn.vkEndCommandBuffer(front) == VK_SUCCESS, "vkEndCommandBuffer");
@@ -363,25 +370,51 @@ static void play_one(stage_set *s, uint32_t n)
     rig_queue(r, n, &frame);
     must(d4r_network_submit(&frame) == D4R_OK, "d4r_network_submit");
     must(rig_wait(r, RIG_PATIENCE_MS), "the frame has not finished");
+    if (!s->view) return;
+    vk_test_read_image(r->t, s->view_image.image, s->view->size.width, s->view->size.height, 4,
+                       s->view->pixels);
+    if (s->view->look) s->view->look(s->view->user, n, s->view->pixels, s->view->size);
+}
+
+static void make_view(stage_set *s)
+{
+    play_view *view = s->view;
+    if (!view) return;
+    s->view_image = vk_test_image(s->r.t, "view", VK_FORMAT_R8G8B8A8_UNORM, view->size.width,
+                                  view->size.height, VK_IMAGE_USAGE_STORAGE_BIT, NULL, 4);
+    view->pixels = calloc((size_t)view->size.width * view->size.height, 4);
+    must(view->pixels != NULL, "out of memory");
 }
 
 void play(vk_test *t, const d4r_model *model, const play_list *list, play_result *result)
 {
+    play_with_view(t, model, list, NULL, result);
+}
+
+void play_with_view(vk_test *t, const d4r_model *model, const play_list *list, play_view *view,
+                    play_result *result)
+{
     script s;
-    stage_set set = {.list = list};
+    stage_set set = {.list = list, .view = view};
     d4r_size render = list->frames[0].settings.render;
     rig_params params = {.model = model,
                          .render = render,
                          .output = list->output,
                          .conventions = &list->conventions,
                          .validate = true,
+                         .debug_view = view != NULL,
                          .log = {on_log, NULL, D4R_LOG_WARNING}};
     script_init(&s);
-    d4r_network *network = script_network(&s, 60000);
+    d4r_network *network = NULL;
+    if (view && view->network_model)
+        must(d4r_network_create_cpu(view->network_model, NULL, NULL, &network) == D4R_OK, "no network");
+    else
+        network = script_network(&s, 60000);
     params.network = network;
     rig_create(&set.r, t, &params);
     must(set.r.status == D4R_OK, "no engine");
     make_images(&set);
+    make_view(&set);
     memset(result, 0, sizeof *result);
     result->least_match = 1;
     for (uint32_t n = 0; n < list->count; n++) {
@@ -394,6 +427,7 @@ void play(vk_test *t, const d4r_model *model, const play_list *list, play_result
     }
     result->evidence = set.r.engine->validate->evidence;
     rig_destroy(&set.r);
+    d4r_vk_image_destroy(&t->vk, &set.view_image);
     d4r_network_destroy(&network);
     script_end(&s);
 }

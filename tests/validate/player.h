@@ -71,6 +71,17 @@ typedef struct play_result {
     double least_match; /* smallest correlation of a pair */
 } play_result;
 
+/* The debug view of the last frame, RGBA8; `pixels` is for the caller to free. */
+typedef struct play_view {
+    d4r_size size;
+    uint8_t *pixels;
+    void (*look)(void *user, uint32_t frame, const uint8_t *pixels, d4r_size size); /* may be NULL */
+    void *user;
+    const d4r_model *network_model; /* not NULL: the CPU network instead of the scripted one */
+} play_view;
+void play_with_view(vk_test *t, const d4r_model *model, const play_list *list, play_view *view,
+                    play_result *result);
+
 /* Plays the list on a new engine. */
 void play(vk_test *t, const d4r_model *model, const play_list *list, play_result *result);
 const d4r_finding *play_found(const play_result *result, d4r_finding_code code);

@@ -1,0 +1,243 @@
+/* The debug view: objects and recording. */
+#include "vk_stages/debug_view.h"
+
+#include <stdlib.h>
+#include "runtime/base/log.h"
+#include "vk_stages/stages_internal.h"
+
+#define SHADER(name)              \
+    extern const uint32_t name[]; \
+    extern const size_t name##_size;
+SHADER(d4r_spv_debug_age)
+SHADER(d4r_spv_debug_view)
+
+enum pass { AGE, VIEW, PASS_COUNT };
+
+/* The push constants of debug_view.glsl. */
+typedef struct view_push {
+    int32_t origin[2], size[2];
+    uint32_t age_known;
+} view_push;
+
+struct d4r_debug_view {
+    const d4r_vk *vk;
+    d4r_m_stages *stages;
+    d4r_vk_image age[2]; /* by frame parity */
+    VkDescriptorSetLayout age_layout;
+    VkDescriptorPool pool;
+    VkDescriptorSet sets[2];
+    VkPipelineLayout pipeline_layout;
+    VkPipeline pipelines[PASS_COUNT];
+    bool has_age; /* the frame `age_index` wrote its age image */
+    uint64_t age_index;
+};
+
+/* ---- creation ---- */
+
+static d4r_status create_images(d4r_debug_view *v)
+{
+    const d4r_size m = v->stages->desc.max_render;
+    d4r_status status = D4R_OK;
+    for (int i = 0; i < 2 && status == D4R_OK; i++)
+        status = d4r_vk_image_create(v->vk, i ? "history age odd" : "history age even", VK_FORMAT_R32_SFLOAT,
+                                     (VkExtent2D){m.width, m.height}, VK_IMAGE_USAGE_STORAGE_BIT, &v->age[i]);
+    return status;
+}
+
+static d4r_status create_sets(d4r_debug_view *v)
+{
+    const d4r_vk *vk = v->vk;
+    VkDescriptorSetLayoutBinding bindings[2];
+    for (uint32_t i = 0; i < 2; i++)
+        bindings[i] = (VkDescriptorSetLayoutBinding){i, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1,
+                                                     VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+    const VkDescriptorSetLayoutCreateInfo layout = {.sType =
+                                                        VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                                    .bindingCount = 2,
+                                                    .pBindings = bindings};
+    VkResult result = vk->fn.vkCreateDescriptorSetLayout(vk->device, &layout, vk->allocator, &v->age_layout);
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "history age layout");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)v->age_layout, "history age layout");
+    const VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 4};
+    const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
+                                             .maxSets = 2,
+                                             .poolSizeCount = 1,
+                                             .pPoolSizes = &size};
+    result = vk->fn.vkCreateDescriptorPool(vk->device, &pool, vk->allocator, &v->pool);
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "history age pool");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)v->pool, "history age pool");
+    const VkDescriptorSetLayout layouts[] = {v->age_layout, v->age_layout};
+    const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+                                              .descriptorPool = v->pool,
+                                              .descriptorSetCount = 2,
+                                              .pSetLayouts = layouts};
+    result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, v->sets);
+    return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, "history age sets");
+}
+
+static void write_sets(d4r_debug_view *v)
+{
+    for (int parity = 0; parity < 2; parity++) {
+        const VkDescriptorImageInfo images[2] = {
+            {VK_NULL_HANDLE, v->age[1 - parity].view, VK_IMAGE_LAYOUT_GENERAL},
+            {VK_NULL_HANDLE, v->age[parity].view, VK_IMAGE_LAYOUT_GENERAL}};
+        const VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+                                            .dstSet = v->sets[parity],
+                                            .descriptorCount = 2,
+                                            .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+                                            .pImageInfo = images};
+        d4r_vk_set_name(v->vk, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)v->sets[parity],
+                        parity ? "history age set odd" : "history age set even");
+        v->vk->fn.vkUpdateDescriptorSets(v->vk->device, 1, &write, 0, NULL);
+    }
+}
+
+static d4r_status create_pipeline(d4r_debug_view *v, enum pass which)
+{
+    const d4r_vk *vk = v->vk;
+    const char *name = which == AGE ? "debug_age" : "debug_view";
+    const uint32_t values[] = {v->stages->desc.exact_filter, v->stages->desc.conventions.ldr};
+    const VkSpecializationMapEntry entries[] = {{D4R_SPEC_EXACT_FILTER, 0, 4}, {D4R_SPEC_LDR, 4, 4}};
+    const VkSpecializationInfo constants = {2, entries, sizeof values, values};
+    const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                           .codeSize = which == AGE ? d4r_spv_debug_age_size
+                                                                    : d4r_spv_debug_view_size,
+                                           .pCode = which == AGE ? d4r_spv_debug_age : d4r_spv_debug_view};
+    VkShaderModule module;
+    VkResult result = vk->fn.vkCreateShaderModule(vk->device, &code, vk->allocator, &module);
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, name);
+    const VkComputePipelineCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
+        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
+                  .module = module,
+                  .pName = "main",
+                  .pSpecializationInfo = &constants},
+        .layout = v->pipeline_layout};
+    result = vk->fn.vkCreateComputePipelines(vk->device, VK_NULL_HANDLE, 1, &info, vk->allocator,
+                                             &v->pipelines[which]);
+    vk->fn.vkDestroyShaderModule(vk->device, module, vk->allocator);
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_PIPELINE, (uint64_t)v->pipelines[which], name);
+    return D4R_OK;
+}
+
+static d4r_status create_pipelines(d4r_debug_view *v)
+{
+    const d4r_m_programs *p = v->stages->programs;
+    const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout, v->age_layout};
+    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(view_push)};
+    const VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                             .setLayoutCount = 4,
+                                             .pSetLayouts = layouts,
+                                             .pushConstantRangeCount = 1,
+                                             .pPushConstantRanges = &range};
+    VkResult result =
+        v->vk->fn.vkCreatePipelineLayout(v->vk->device, &info, v->vk->allocator, &v->pipeline_layout);
+    if (result != VK_SUCCESS) return d4r_vk_fail(v->vk, result, "debug view layout");
+    d4r_vk_set_name(v->vk, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)v->pipeline_layout, "debug view layout");
+    d4r_status status = create_pipeline(v, AGE);
+    return status == D4R_OK ? create_pipeline(v, VIEW) : status;
+}
+
+d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_m_stages *stages, d4r_debug_view **view)
+{
+    d4r_debug_view *v = calloc(1, sizeof *v);
+    *view = NULL;
+    if (!v) return d4r_fail(&vk->log, D4R_ERROR_MEMORY, "debug view: out of memory");
+    v->vk = vk;
+    v->stages = stages;
+    d4r_status status = create_images(v);
+    if (status == D4R_OK) status = create_sets(v);
+    if (status == D4R_OK) {
+        write_sets(v);
+        status = create_pipelines(v);
+    }
+    if (status != D4R_OK) d4r_debug_view_destroy(&v);
+    *view = v;
+    return status;
+}
+
+void d4r_debug_view_destroy(d4r_debug_view **view)
+{
+    d4r_debug_view *v = *view;
+    if (!v) return;
+    const d4r_vk *vk = v->vk;
+    for (int i = 0; i < PASS_COUNT; i++)
+        if (v->pipelines[i]) vk->fn.vkDestroyPipeline(vk->device, v->pipelines[i], vk->allocator);
+    if (v->pipeline_layout) vk->fn.vkDestroyPipelineLayout(vk->device, v->pipeline_layout, vk->allocator);
+    if (v->pool) vk->fn.vkDestroyDescriptorPool(vk->device, v->pool, vk->allocator);
+    if (v->age_layout) vk->fn.vkDestroyDescriptorSetLayout(vk->device, v->age_layout, vk->allocator);
+    for (int i = 0; i < 2; i++) d4r_vk_image_destroy(vk, &v->age[i]);
+    free(v);
+    *view = NULL;
+}
+
+/* ---- recording ---- */
+
+/* Without a frame before, both age images begin anew. Their earlier reads are ordered by the back's own barriers. */
+static void drop_age(const d4r_debug_view *v, VkCommandBuffer commands)
+{
+    VkImageMemoryBarrier images[2];
+    for (int i = 0; i < 2; i++)
+        images[i] =
+            (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+                                   .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+                                   .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+                                   .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+                                   .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                   .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                   .image = v->age[i].image,
+                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 0, NULL, 2, images);
+}
+
+static void dispatch(const d4r_debug_view *v, VkCommandBuffer commands, enum pass pass, uint32_t width,
+                     uint32_t height)
+{
+    v->vk->fn.vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, v->pipelines[pass]);
+    v->vk->fn.vkCmdDispatch(commands, (width + D4R_PIXEL_GROUP - 1) / D4R_PIXEL_GROUP,
+                            (height + D4R_PIXEL_GROUP - 1) / D4R_PIXEL_GROUP, 1);
+}
+
+d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
+{
+    d4r_m_stages *s = v->stages;
+    const d4r_image *image = &s->frame_images.debug_view;
+    const VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;
+    const bool known = v->has_age && v->age_index + 1 == s->frame.index && !s->frame.reset;
+    const view_push push = {
+        {(int32_t)image->origin_x, (int32_t)image->origin_y},
+        {(int32_t)(image->extent.width - image->origin_x), (int32_t)(image->extent.height - image->origin_y)},
+        known};
+    const VkMemoryBarrier memory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_SHADER_WRITE_BIT,
+                                    VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
+    VkDescriptorSet target;
+    d4r_status status = d4r_m_view_cache_get(s, &s->outputs, &image->view, &layout, &target);
+    if (status != D4R_OK) return status;
+    const VkDescriptorSet sets[] = {s->own_sets[s->frame.index & 1], s->input_set, target,
+                                    v->sets[s->frame.index & 1]};
+    v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &memory, 0, NULL, 0, NULL);
+    if (!known) drop_age(v, commands);
+    v->vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, v->pipeline_layout, 0, 4,
+                                      sets, 0, NULL);
+    v->vk->fn.vkCmdPushConstants(commands, v->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,
+                                 &push);
+    dispatch(v, commands, AGE, s->frame.settings.render.width, s->frame.settings.render.height);
+    v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &memory, 0, NULL, 0, NULL);
+    dispatch(v, commands, VIEW, (uint32_t)push.size[0], (uint32_t)push.size[1]);
+    if (s->marker) s->marker(s->marker_user, commands, "debug view");
+    v->has_age = true;
+    v->age_index = s->frame.index;
+    return D4R_OK;
+}
+
+uint64_t d4r_debug_view_device_bytes(const d4r_debug_view *v)
+{
+    return v->age[0].allocation + v->age[1].allocation;
+}
