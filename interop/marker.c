@@ -19,7 +19,9 @@ static d4r_status create_buffer(const d4r_vk *vk, d4r_marker *marker)
                                .size = marker->bytes,
                                .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkResult result = vk->fn.vkCreateBuffer(vk->device, &info, vk->allocator, &marker->buffer);
-    return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, "vkCreateBuffer (marker)");
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "vkCreateBuffer (marker)");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)marker->buffer, "d4r marker");
+    return D4R_OK;
 }
 
 static d4r_status import_page(const d4r_vk *vk, d4r_marker *marker)
@@ -46,8 +48,10 @@ static d4r_status import_page(const d4r_vk *vk, d4r_marker *marker)
                         "hand-off",
                         vk->properties.deviceName);
     result = vk->fn.vkAllocateMemory(vk->device, &info, vk->allocator, &marker->memory);
-    if (result == VK_SUCCESS)
+    if (result == VK_SUCCESS) {
+        d4r_vk_set_name(vk, VK_OBJECT_TYPE_DEVICE_MEMORY, (uint64_t)marker->memory, "d4r marker");
         result = vk->fn.vkBindBufferMemory(vk->device, marker->buffer, marker->memory, 0);
+    }
     return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, "import of the marker's page");
 }
 

@@ -139,6 +139,7 @@ static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
     if (status != D4R_OK) return status;
     stages = d4r_engine_stages_desc(engine, p);
     status = d4r_m_stages_create(&stages, &engine->stages);
+    if (status == D4R_OK) d4r_m_stages_set_marker(engine->stages, d4r_engine_on_stage, engine);
     if (status == D4R_OK)
         status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
     if (status == D4R_OK && p->validate)
@@ -264,5 +265,7 @@ d4r_status d4r_engine_validation_report(d4r_engine *engine, d4r_finding *finding
 
 void d4r_engine_set_marker(d4r_engine *engine, d4r_stage_marker_fn marker, void *user)
 {
-    if (engine) d4r_m_stages_set_marker(engine->stages, marker, user);
+    if (!engine) return;
+    engine->marker_fn = marker;
+    engine->marker_user = user;
 }

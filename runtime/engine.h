@@ -24,6 +24,9 @@ struct d4r_engine {
     d4r_debug_view *debug_view; /* only with params.debug_view */
     bool wants_debug_view;      /* the frame recorded last */
 
+    d4r_stage_marker_fn marker_fn; /* the caller's */
+    void *marker_user;
+
     /* The recording state: what the next frame must know of the last. */
     bool any_frame;
     bool front_open; /* the back of `last_id` is not recorded yet */
@@ -65,6 +68,9 @@ d4r_status d4r_engine_configure(d4r_engine *engine, const d4r_engine_params *par
 
 /* The first half of destruction: every frame has ended and the device uses nothing of the engine's any more. */
 void d4r_engine_stop(d4r_engine *engine);
+/* The stages' marker: labels every stage for debuggers and passes the call on (engine_record.c). */
+void d4r_engine_on_stage(void *engine, VkCommandBuffer commands, const char *stage);
+
 /* d4r_engine_destroy, reporting how it ended: when a job is still out (D4R_HANDOFF_ABANDONED), the shared
  * buffers stay allocated and the device must not be destroyed. */
 d4r_handoff_end d4r_engine_end(d4r_engine **engine);

@@ -1,5 +1,6 @@
 /* The engine: recording a frame, and the calls that end it. */
 #include <inttypes.h>
+#include <string.h>
 #include "runtime/base/log.h"
 #include "runtime/engine.h"
 #include "runtime/settings.h"
@@ -72,6 +73,32 @@ static d4r_status check_front(d4r_engine *engine, VkCommandBuffer commands, cons
                         "settings.render is %ux%u, larger than the engine's max_render of %ux%u",
                         settings->render.width, settings->render.height, max.width, max.height);
     return check_images(engine, images, settings);
+}
+
+/* ---- labels ---- */
+
+/* The stage that begins behind a mark, as a label; NULL: none. */
+static const char *label_behind(const d4r_engine *engine, const char *stage)
+{
+    static const char *const chain[][2] = {{"begin", "d4r exposure"},
+                                           {"exposure", "d4r input"},
+                                           {"acquire", "d4r expansion"},
+                                           {"expansion", "d4r reconstruction"},
+                                           {"reconstruction", "d4r downsample"}};
+    for (size_t i = 0; i < sizeof chain / sizeof *chain; i++)
+        if (strcmp(stage, chain[i][0]) == 0) return chain[i][1];
+    if (strcmp(stage, "input") == 0 && engine->validate) return "d4r validation";
+    return strcmp(stage, "downsample") == 0 && engine->wants_debug_view ? "d4r debug view" : NULL;
+}
+
+void d4r_engine_on_stage(void *user, VkCommandBuffer commands, const char *stage)
+{
+    d4r_engine *engine = user;
+    const char *next = label_behind(engine, stage);
+    /* The first mark of either part ends nothing. */
+    if (strcmp(stage, "begin") != 0 && strcmp(stage, "acquire") != 0) d4r_vk_end_label(&engine->vk, commands);
+    if (engine->marker_fn) engine->marker_fn(engine->marker_user, commands, stage);
+    if (next) d4r_vk_begin_label(&engine->vk, commands, next);
 }
 
 /* ---- front ---- */
@@ -166,7 +193,8 @@ d4r_status d4r_engine_record_back(d4r_engine *engine, VkCommandBuffer commands, 
                         frame->id);
     d4r_shared_record_acquire(&engine->vk, &engine->shared, commands);
     status = d4r_m_stages_record_back(engine->stages, commands);
-    if (status == D4R_OK && engine->wants_debug_view) status = d4r_debug_view_record(engine->debug_view, commands);
+    if (status == D4R_OK && engine->wants_debug_view)
+        status = d4r_debug_view_record(engine->debug_view, commands);
     if (status == D4R_OK) engine->front_open = false;
     return status;
 }

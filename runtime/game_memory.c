@@ -125,7 +125,9 @@ static d4r_status create_view(d4r_game *game, d4r_game_view *v)
         .subresourceRange = {d4r_vk_aspects(v->format) & ~VK_IMAGE_ASPECT_STENCIL_BIT, v->mip_level, 1,
                              v->array_layer, 1}};
     VkResult result = vk->fn.vkCreateImageView(vk->device, &info, vk->allocator, &v->view);
-    return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, "vkCreateImageView (game image)");
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "vkCreateImageView (game image)");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_IMAGE_VIEW, (uint64_t)v->view, "d4r game view");
+    return D4R_OK;
 }
 
 /* A free place, else the one unused for longest, if its frames have completed. */

@@ -50,11 +50,14 @@ d4r_status d4r_upscaler_commands_create(d4r_upscaler *u, d4r_upscaler_slot *slot
         slot->pool = VK_NULL_HANDLE;
         return d4r_vk_fail(&u->vk, result, "vkCreateCommandPool");
     }
+    d4r_vk_set_name(&u->vk, VK_OBJECT_TYPE_COMMAND_POOL, (uint64_t)slot->pool, "d4r frame");
     buffers.commandPool = slot->pool;
     result = u->vk.fn.vkAllocateCommandBuffers(u->vk.device, &buffers, commands);
     if (result != VK_SUCCESS) return d4r_vk_fail(&u->vk, result, "vkAllocateCommandBuffers");
     slot->front = commands[0];
     slot->back = commands[1];
+    d4r_vk_set_name(&u->vk, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)slot->front, "d4r front");
+    d4r_vk_set_name(&u->vk, VK_OBJECT_TYPE_COMMAND_BUFFER, (uint64_t)(uintptr_t)slot->back, "d4r back");
     return D4R_OK;
 }
 
@@ -74,9 +77,12 @@ static d4r_status create_slot(d4r_upscaler *u, d4r_upscaler_slot *slot)
                                  VK_MEMORY_PROPERTY_HOST_CACHED_BIT, false, &slot->readback);
     if (status != D4R_OK || !u->params.profile) return status;
     result = u->vk.fn.vkCreateQueryPool(u->vk.device, &queries, NULL, &slot->queries);
-    if (result == VK_SUCCESS) return D4R_OK;
-    slot->queries = VK_NULL_HANDLE;
-    return d4r_vk_fail(&u->vk, result, "vkCreateQueryPool");
+    if (result != VK_SUCCESS) {
+        slot->queries = VK_NULL_HANDLE;
+        return d4r_vk_fail(&u->vk, result, "vkCreateQueryPool");
+    }
+    d4r_vk_set_name(&u->vk, VK_OBJECT_TYPE_QUERY_POOL, (uint64_t)slot->queries, "d4r timestamps");
+    return D4R_OK;
 }
 
 static void describe(d4r_upscaler *u)
@@ -436,7 +442,8 @@ d4r_status d4r_upscaler_memory(const d4r_upscaler *u, d4r_memory_info *info)
     return D4R_OK;
 }
 
-d4r_status d4r_upscaler_validation_report(d4r_upscaler *u, d4r_finding *findings, uint32_t capacity, uint32_t *count)
+d4r_status d4r_upscaler_validation_report(d4r_upscaler *u, d4r_finding *findings, uint32_t capacity,
+                                          uint32_t *count)
 {
     return u ? d4r_engine_validation_report(u->engine, findings, capacity, count) : D4R_ERROR_ARGUMENT;
 }

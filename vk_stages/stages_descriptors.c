@@ -19,15 +19,18 @@ static VkDescriptorType own_type(int binding)
     return is_sampled(binding) ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
 }
 
-static d4r_status create_set_layout(const d4r_vk *vk, const VkDescriptorSetLayoutBinding *bindings,
-                                    uint32_t count, VkDescriptorSetLayout *layout)
+static d4r_status create_set_layout(const d4r_vk *vk, const char *name,
+                                    const VkDescriptorSetLayoutBinding *bindings, uint32_t count,
+                                    VkDescriptorSetLayout *layout)
 {
     const VkDescriptorSetLayoutCreateInfo info = {.sType =
                                                       VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                                   .bindingCount = count,
                                                   .pBindings = bindings};
     VkResult result = vk->fn.vkCreateDescriptorSetLayout(vk->device, &info, vk->allocator, layout);
-    return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, "descriptor set layout");
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_SET_LAYOUT, (uint64_t)*layout, name);
+    return D4R_OK;
 }
 
 static d4r_status create_layouts(d4r_m_programs *programs)
@@ -42,9 +45,11 @@ static d4r_status create_layouts(d4r_m_programs *programs)
     const VkDescriptorSetLayoutBinding output = {0, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1,
                                                  VK_SHADER_STAGE_COMPUTE_BIT, NULL};
     const d4r_vk *vk = programs->vk;
-    d4r_status status = create_set_layout(vk, own, D4R_BIND_COUNT, &programs->own_layout);
-    if (status == D4R_OK) status = create_set_layout(vk, inputs, D4R_INPUT_COUNT, &programs->input_layout);
-    if (status == D4R_OK) status = create_set_layout(vk, &output, 1, &programs->output_layout);
+    d4r_status status = create_set_layout(vk, "stage set layout", own, D4R_BIND_COUNT, &programs->own_layout);
+    if (status == D4R_OK)
+        status = create_set_layout(vk, "input set layout", inputs, D4R_INPUT_COUNT, &programs->input_layout);
+    if (status == D4R_OK)
+        status = create_set_layout(vk, "output set layout", &output, 1, &programs->output_layout);
     return status;
 }
 
@@ -59,7 +64,9 @@ d4r_status d4r_m_programs_create_layouts(d4r_m_programs *programs)
                                          .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                          .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
     VkResult result = vk->fn.vkCreateSampler(vk->device, &sampler, vk->allocator, &programs->sampler);
-    return result == VK_SUCCESS ? create_layouts(programs) : d4r_vk_fail(vk, result, "sampler");
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "sampler");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_SAMPLER, (uint64_t)programs->sampler, "history sampler");
+    return create_layouts(programs);
 }
 
 /* The image behind a binding for frames of a parity. */
@@ -163,6 +170,7 @@ static d4r_status create_own_sets(d4r_m_stages *stages)
                                              .pPoolSizes = sizes};
     VkResult result = vk->fn.vkCreateDescriptorPool(vk->device, &pool, vk->allocator, &stages->own_pool);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor pool");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)stages->own_pool, "stage descriptor pool");
     const VkDescriptorSetLayout layouts[] = {stages->programs->own_layout, stages->programs->own_layout};
     const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                               .descriptorPool = stages->own_pool,
@@ -170,6 +178,8 @@ static d4r_status create_own_sets(d4r_m_stages *stages)
                                               .pSetLayouts = layouts};
     result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, stages->own_sets);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor sets");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)stages->own_sets[0], "stage set even");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)stages->own_sets[1], "stage set odd");
     write_own_set(stages, 0);
     write_own_set(stages, 1);
     return D4R_OK;
@@ -205,8 +215,16 @@ static d4r_status grow_pools(d4r_m_stages *stages, d4r_m_view_cache *cache, uint
     VkResult result =
         vk->fn.vkCreateDescriptorPool(vk->device, &info, vk->allocator, &pools[cache->pool_count]);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor pool");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_DESCRIPTOR_POOL, (uint64_t)pools[cache->pool_count],
+                    "view descriptor pool");
     used[cache->pool_count++] = 0;
     return D4R_OK;
+}
+
+static void name_view_set(const d4r_m_stages *stages, const d4r_m_view_cache *cache, VkDescriptorSet set)
+{
+    d4r_vk_set_name(stages->desc.vk, VK_OBJECT_TYPE_DESCRIPTOR_SET, (uint64_t)set,
+                    cache == &stages->inputs ? "input set" : "output set");
 }
 
 static d4r_status allocate_set(d4r_m_stages *stages, d4r_m_view_cache *cache, d4r_m_view_set *entry)
@@ -224,6 +242,7 @@ static d4r_status allocate_set(d4r_m_stages *stages, d4r_m_view_cache *cache, d4
                                               .pSetLayouts = &cache->layout};
     VkResult result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, &entry->set);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor set");
+    name_view_set(stages, cache, entry->set);
     entry->pool = cache->pools[pool];
     cache->pool_used[pool]++;
     return D4R_OK;
@@ -326,6 +345,7 @@ static d4r_status limit_cache(d4r_m_stages *stages, d4r_m_view_cache *cache, uin
         cache->sets[i] = (d4r_m_view_set){.pool = cache->pools[0]};
         VkResult result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, &cache->sets[i].set);
         if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor set");
+        name_view_set(stages, cache, cache->sets[i].set);
         cache->count++;
     }
     return status;

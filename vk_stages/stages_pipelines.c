@@ -122,6 +122,7 @@ static d4r_status create_pipeline(const d4r_m_programs *programs, enum d4r_m_pip
                                                                 NULL, 0, code.bytes, code.words},
                                     vk->allocator, &module);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, code.name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, code.name);
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -132,7 +133,9 @@ static d4r_status create_pipeline(const d4r_m_programs *programs, enum d4r_m_pip
         .layout = programs->pipeline_layout};
     result = vk->fn.vkCreateComputePipelines(vk->device, VK_NULL_HANDLE, 1, &info, vk->allocator, pipeline);
     vk->fn.vkDestroyShaderModule(vk->device, module, vk->allocator);
-    return result == VK_SUCCESS ? D4R_OK : d4r_vk_fail(vk, result, code.name);
+    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, code.name);
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_PIPELINE, (uint64_t)*pipeline, code.name);
+    return D4R_OK;
 }
 
 static d4r_status create_pipelines(d4r_m_programs *programs)
@@ -145,6 +148,8 @@ static d4r_status create_pipelines(d4r_m_programs *programs)
     VkResult result =
         vk->fn.vkCreatePipelineLayout(vk->device, &info, vk->allocator, &programs->pipeline_layout);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "pipeline layout");
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)programs->pipeline_layout,
+                    "stage pipeline layout");
     for (int i = 0; i < D4R_M_DOWNSAMPLE; i++) {
         d4r_status status = create_pipeline(programs, i, 0, &programs->pipelines[i]);
         if (status != D4R_OK) return status;

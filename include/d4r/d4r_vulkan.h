@@ -234,7 +234,9 @@ D4R_API d4r_status d4r_engine_validation_report(d4r_engine *engine, d4r_finding 
 D4R_API d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info);
 
 /* Called while recording, before the first and after each stage, with the stage's name ("begin", "exposure",
- * "input", "acquire", "expansion", "reconstruction", "downsample"): record your own timestamps or labels. */
+ * "input", "acquire", "expansion", "reconstruction", "downsample"; "validate" after "input" and "debug view" after
+ * "downsample" where asked for): record your own timestamps or labels. With VK_EXT_debug_utils enabled on the instance,
+ * the library names its objects and labels the stages by itself. */
 typedef void (*d4r_stage_marker_fn)(void *user, VkCommandBuffer commands, const char *stage);
 D4R_API void d4r_engine_set_marker(d4r_engine *engine, d4r_stage_marker_fn marker, void *user);
 

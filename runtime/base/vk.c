@@ -64,6 +64,11 @@ static d4r_status load_table(d4r_vk *vk)
     vk->external_memory_fd = vk->fn.vkGetMemoryFdKHR != NULL;
     vk->set_object_name = (PFN_vkSetDebugUtilsObjectNameEXT)vk->get_instance_proc_addr(
         vk->instance, "vkSetDebugUtilsObjectNameEXT");
+    vk->begin_label = (PFN_vkCmdBeginDebugUtilsLabelEXT)vk->get_instance_proc_addr(
+        vk->instance, "vkCmdBeginDebugUtilsLabelEXT");
+    vk->end_label = (PFN_vkCmdEndDebugUtilsLabelEXT)vk->get_instance_proc_addr(vk->instance,
+                                                                               "vkCmdEndDebugUtilsLabelEXT");
+    if (!vk->begin_label || !vk->end_label) vk->begin_label = NULL;
     return D4R_OK;
 }
 
@@ -124,6 +129,19 @@ void d4r_vk_set_name(const d4r_vk *vk, VkObjectType type, uint64_t handle, const
                                           .objectHandle = handle,
                                           .pObjectName = name};
     if (vk->set_object_name && name) vk->set_object_name(vk->device, &info);
+}
+
+void d4r_vk_begin_label(const d4r_vk *vk, VkCommandBuffer commands, const char *name)
+{
+    const VkDebugUtilsLabelEXT label = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT,
+                                        .pLabelName = name,
+                                        .color = {0.2f, 0.6f, 0.9f, 1.0f}};
+    if (vk->begin_label) vk->begin_label(commands, &label);
+}
+
+void d4r_vk_end_label(const d4r_vk *vk, VkCommandBuffer commands)
+{
+    if (vk->begin_label) vk->end_label(commands);
 }
 
 /* ---- memory ---- */
@@ -272,9 +290,12 @@ static d4r_status image_memory(const d4r_vk *vk, const char *name, d4r_vk_image 
     result = vk->fn.vkBindImageMemory(vk->device, image->image, image->memory, 0);
     if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "vkBindImageMemory");
     result = vk->fn.vkCreateImageView(vk->device, &view, vk->allocator, &image->view);
-    if (result == VK_SUCCESS) return D4R_OK;
-    image->view = VK_NULL_HANDLE;
-    return d4r_vk_fail(vk, result, "vkCreateImageView");
+    if (result != VK_SUCCESS) {
+        image->view = VK_NULL_HANDLE;
+        return d4r_vk_fail(vk, result, "vkCreateImageView");
+    }
+    d4r_vk_set_name(vk, VK_OBJECT_TYPE_IMAGE_VIEW, (uint64_t)image->view, name);
+    return D4R_OK;
 }
 
 d4r_status d4r_vk_image_create(const d4r_vk *vk, const char *name, VkFormat format, VkExtent2D extent,

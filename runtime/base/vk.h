@@ -22,6 +22,8 @@ typedef struct d4r_vk {
     uint32_t subgroup_size;
     bool external_memory_fd;                          /* VK_KHR_external_memory_fd is enabled */
     PFN_vkSetDebugUtilsObjectNameEXT set_object_name; /* NULL unless VK_EXT_debug_utils is enabled */
+    PFN_vkCmdBeginDebugUtilsLabelEXT begin_label;     /* likewise */
+    PFN_vkCmdEndDebugUtilsLabelEXT end_label;
     d4r_log log;
 } d4r_vk;
 
@@ -49,6 +51,10 @@ d4r_status d4r_vk_init(d4r_vk *vk, PFN_vkGetInstanceProcAddr get_instance_proc_a
 
 /* Debug name, shown in validation messages; nothing without VK_EXT_debug_utils. */
 void d4r_vk_set_name(const d4r_vk *vk, VkObjectType type, uint64_t handle, const char *name);
+
+/* A named region of a command buffer, for debuggers; nothing without VK_EXT_debug_utils. */
+void d4r_vk_begin_label(const d4r_vk *vk, VkCommandBuffer commands, const char *name);
+void d4r_vk_end_label(const d4r_vk *vk, VkCommandBuffer commands);
 
 /* Index of a memory type in `type_bits` with all `required` flags, preferring `preferred`; UINT32_MAX: none.
  */
