@@ -220,8 +220,7 @@ d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
     if (status != D4R_OK) return status;
     const VkDescriptorSet sets[] = {s->own_sets[s->frame.index & 1], s->input_set, target,
                                     v->sets[s->frame.index & 1]};
-    v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &memory, 0, NULL, 0, NULL);
+    /* All that is read was ordered for the downsample already. */
     if (!known) drop_age(v, commands);
     v->vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, v->pipeline_layout, 0, 4,
                                       sets, 0, NULL);

@@ -101,6 +101,9 @@ void rig_create(rig *r, vk_test *t, const rig_params *params)
     r->render = params->render;
     r->output = params->output;
     create_images(r, params->seed);
+    if (params->debug_view)
+        r->view =
+            vk_test_image(t, "view", VK_FORMAT_R8G8B8A8_UNORM, 320, 180, VK_IMAGE_USAGE_STORAGE_BIT, NULL, 4);
     must(t->vk.fn.vkCreateCommandPool(t->device, &pool, NULL, &r->pool) == VK_SUCCESS, "no command pool");
     buffers.commandPool = r->pool;
     must(t->vk.fn.vkAllocateCommandBuffers(t->device, &buffers, r->front) == VK_SUCCESS, "no buffers");
@@ -119,6 +122,7 @@ void rig_destroy(rig *r)
     d4r_vk_image_destroy(&r->t->vk, &r->motion);
     d4r_vk_image_destroy(&r->t->vk, &r->depth);
     d4r_vk_image_destroy(&r->t->vk, &r->target);
+    d4r_vk_image_destroy(&r->t->vk, &r->view);
 }
 
 static d4r_image borrowed(const d4r_vk_image *image)
@@ -134,7 +138,8 @@ d4r_frame_images rig_images(const rig *r)
     return (d4r_frame_images){.color = borrowed(&r->color),
                               .depth = borrowed(&r->depth),
                               .motion = borrowed(&r->motion),
-                              .output = borrowed(&r->target)};
+                              .output = borrowed(&r->target),
+                              .debug_view = borrowed(&r->view)};
 }
 
 d4r_frame_settings rig_settings(const rig *r, uint32_t n)

@@ -60,6 +60,7 @@ typedef struct rig {
     vk_test *t;
     d4r_size render, output;
     d4r_vk_image color, depth, motion, target;
+    d4r_vk_image view; /* only with rig_params.debug_view */
     d4r_engine *engine;
     d4r_status status; /* of the engine's creation */
     VkCommandPool pool;

@@ -121,15 +121,20 @@ static void trap(struct VolkDeviceTable *fn)
 #undef TRAP
 }
 
-static void no_allocation(void **state)
+/* checks: validation mode and debug view, which look at the timeline's value, but do not wait for it. */
+static void run_steadily(bool checks)
 {
     d4r_network *network = NULL;
     d4r_cpu_network_params cpu = {.threads = 2};
-    rig_params params = {.model = model, .render = {64, 64}, .output = {128, 96}, .allocator = &allocator};
+    rig_params params = {.model = model,
+                         .render = {64, 64},
+                         .output = {128, 96},
+                         .allocator = &allocator,
+                         .validate = checks,
+                         .debug_view = checks};
     struct VolkDeviceTable saved;
     rig r;
     unsigned host, vulkan;
-    (void)state;
     assert_int_equal(d4r_network_create_cpu(model, &cpu, NULL, &network), D4R_OK);
     params.network = network;
     rig_create(&r, &device, &params);
@@ -140,6 +145,7 @@ static void no_allocation(void **state)
     vulkan = atomic_load(&vulkan_calls);
     saved = r.engine->vk.fn;
     trap(&r.engine->vk.fn);
+    if (checks) r.engine->vk.fn.vkGetSemaphoreCounterValue = saved.vkGetSemaphoreCounterValue;
     for (uint32_t n = 3; n < 23; n++) assert_int_equal(rig_run(&r, n), D4R_OK);
     r.engine->vk.fn = saved;
     assert_int_equal(atomic_load(&host_calls), host);
@@ -148,6 +154,18 @@ static void no_allocation(void **state)
     rig_destroy(&r);
     d4r_network_destroy(&network);
     assert_int_equal(device.messages, 0);
+}
+
+static void no_allocation(void **state)
+{
+    (void)state;
+    run_steadily(false);
+}
+
+static void no_allocation_with_checks(void **state)
+{
+    (void)state;
+    run_steadily(true);
 }
 
 /* Every host allocation of a creation fails once: D4R_ERROR_MEMORY, and nothing is left behind (the device's end and
@@ -161,7 +179,8 @@ static void host_memory_exhausted(void **state)
     for (n = 0; failed; n++) {
         d4r_network *network = NULL;
         d4r_engine *engine = NULL;
-        rig_params params = {.model = model, .render = {64, 64}, .output = {128, 96}};
+        rig_params params = {
+            .model = model, .render = {64, 64}, .output = {128, 96}, .validate = true, .debug_view = true};
         d4r_engine_params engine_params;
         d4r_status status;
         unsigned start = atomic_load(&host_calls);
@@ -295,6 +314,36 @@ static void barriers_are_needed(void **state)
     script_end(&s);
 }
 
+/* The same of the validation mode's and the debug view's own barriers, in the order of recording. What the host reads
+ * of the ring is outside of what validation tracks. */
+static void barriers_of_checks_are_needed(void **state)
+{
+    enum { PARAMETERS = AFTER_EXPOSURE + 1, PREPARED, MEASURED, TO_HOST, AGED = BARRIERS + 4 };
+    const uint64_t cases[] = {1u << PARAMETERS, 1u << PREPARED, 1u << MEASURED, 1u << AGED};
+    script s;
+    rig r;
+    rig_params params = {
+        .model = model, .render = {64, 64}, .output = {128, 96}, .validate = true, .debug_view = true};
+    (void)state;
+    script_init(&s);
+    params.network = script_network(&s, 5000);
+    rig_create(&r, &device, &params);
+    assert_int_equal(messages_without(&r, 0), 0);
+    assert_int_equal(barrier_count, BARRIERS + 5);
+    device.quiet = true;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        unsigned messages = messages_without(&r, cases[i]);
+        if (messages == 0)
+            fail_msg("nothing is reported without barrier 0x%llx", (unsigned long long)cases[i]);
+        assert_non_null(strstr(device.last, "SYNC-HAZARD"));
+    }
+    device.quiet = false;
+    device.messages = 0;
+    rig_destroy(&r);
+    d4r_network_destroy(&params.network);
+    script_end(&s);
+}
+
 /* The same between submissions, which only the queue-submit mode sees: a reset's transitions of images that the frame
  * before wrote. */
 static void hazards_between_submissions(void **state)
@@ -341,8 +390,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_allocation),
+        cmocka_unit_test(no_allocation_with_checks),
         cmocka_unit_test(host_memory_exhausted),
         cmocka_unit_test(barriers_are_needed),
+        cmocka_unit_test(barriers_of_checks_are_needed),
         cmocka_unit_test(hazards_between_submissions),
     };
     int failed;
