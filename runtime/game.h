@@ -47,8 +47,8 @@ typedef struct d4r_game_subresource {
     VkImage image;
     uint32_t mip_level, array_layer;
     VkImageAspectFlags aspects;
-    VkImageLayout before, working, after;
-    bool back_only; /* the output alone: untouched by the front */
+    VkImageLayout before, after; /* as the caller has it */
+    VkImageLayout read, write;   /* as an input and as the output; UNDEFINED: it is not */
 } d4r_game_subresource;
 
 typedef struct d4r_game_frame {

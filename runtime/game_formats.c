@@ -62,19 +62,25 @@ bool d4r_game_format_has(const d4r_vk *vk, VkFormat format, VkFormatFeatureFlags
     return (properties.optimalTilingFeatures & features) == features;
 }
 
+/* Formats that a blit of half floats fills: colour, neither integer nor sRGB (in LDR the values are encoded already). */
+static bool fills_by_blit(const d4r_vk *vk, VkFormat format)
+{
+    const bool known = format == VK_FORMAT_R32G32B32A32_SFLOAT || format == VK_FORMAT_R16G16B16A16_UNORM ||
+                       format == VK_FORMAT_A8B8G8R8_UNORM_PACK32 ||
+                       format == VK_FORMAT_B10G11R11_UFLOAT_PACK32 ||
+                       format == VK_FORMAT_A2B10G10R10_UNORM_PACK32;
+    return known && d4r_game_format_has(vk, format, VK_FORMAT_FEATURE_BLIT_DST_BIT) &&
+           d4r_game_format_has(vk, VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_FEATURE_BLIT_SRC_BIT);
+}
+
 VkFormat d4r_game_engine_format(const d4r_vk *vk, VkFormat output_format, d4r_game_route *route)
 {
-    const VkFormat half = VK_FORMAT_R16G16B16A16_SFLOAT;
-    VkFormat storage = d4r_m_output_storage(output_format);
-    if (storage != VK_FORMAT_UNDEFINED &&
-        d4r_game_format_has(vk, storage, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT)) {
-        *route = D4R_GAME_COPIED;
-        return output_format;
-    }
-    *route = D4R_GAME_CONVERTED;
-    if (d4r_game_format_has(vk, output_format, VK_FORMAT_FEATURE_BLIT_DST_BIT) &&
-        d4r_game_format_has(vk, half, VK_FORMAT_FEATURE_BLIT_SRC_BIT))
-        return half;
-    *route = D4R_GAME_UNUSED;
-    return VK_FORMAT_UNDEFINED;
+    const VkFormat storage = d4r_m_output_storage(output_format);
+    const bool stores = storage != VK_FORMAT_UNDEFINED &&
+                        d4r_game_format_has(vk, storage, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT);
+    *route = stores                             ? D4R_GAME_COPIED
+             : fills_by_blit(vk, output_format) ? D4R_GAME_CONVERTED
+                                                : D4R_GAME_UNUSED;
+    if (stores) return output_format;
+    return *route == D4R_GAME_CONVERTED ? VK_FORMAT_R16G16B16A16_SFLOAT : VK_FORMAT_UNDEFINED;
 }

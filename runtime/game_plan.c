@@ -159,13 +159,17 @@ static d4r_status add_subresource(const d4r_game *game, d4r_game_frame *frame, e
     const d4r_game_image *i = &plan->image;
     const VkImageLayout working = working_layout(slot, plan);
     const VkImageLayout after = i->final_layout ? i->final_layout : i->layout;
+    const bool output = slot == D4R_SLOT_OUTPUT;
     for (uint32_t k = 0; k < frame->subresource_count; k++) {
         d4r_game_subresource *s = &frame->subresources[k];
         if (s->image != i->image || s->mip_level != i->mip_level || s->array_layer != i->array_layer)
             continue;
         if (s->before != i->layout || s->after != after)
             return refuse(game, slot, ": the same image was given twice with different layouts");
-        if (s->working != working) s->working = VK_IMAGE_LAYOUT_GENERAL;
+        if (output)
+            s->write = working;
+        else if (s->read != working) /* read in place and copied */
+            s->read = VK_IMAGE_LAYOUT_GENERAL;
         return D4R_OK;
     }
     frame->subresources[frame->subresource_count++] =
@@ -174,9 +178,9 @@ static d4r_status add_subresource(const d4r_game *game, d4r_game_frame *frame, e
                                .array_layer = i->array_layer,
                                .aspects = d4r_vk_aspects(i->format),
                                .before = i->layout,
-                               .working = working,
                                .after = after,
-                               .back_only = slot == D4R_SLOT_OUTPUT};
+                               .read = output ? VK_IMAGE_LAYOUT_UNDEFINED : working,
+                               .write = output ? working : VK_IMAGE_LAYOUT_UNDEFINED};
     return D4R_OK;
 }
 

@@ -59,15 +59,25 @@ static bool through_copy(const d4r_game_plan *plan)
     return plan->route == D4R_GAME_COPIED || plan->route == D4R_GAME_CONVERTED;
 }
 
-static VkImageLayout working_layout(const d4r_game_frame *frame, const d4r_game_image *image)
+static VkImageLayout layout_of(const d4r_game_frame *frame, enum d4r_game_slot slot)
 {
+    const d4r_game_image *image = &frame->plans[slot].image;
     for (uint32_t k = 0; k < frame->subresource_count; k++) {
         const d4r_game_subresource *s = &frame->subresources[k];
         if (s->image == image->image && s->mip_level == image->mip_level &&
             s->array_layer == image->array_layer)
-            return s->working;
+            return slot == D4R_SLOT_OUTPUT ? s->write : s->read;
     }
     return VK_IMAGE_LAYOUT_GENERAL;
+}
+
+/* The output becomes one, after it was an input perhaps. */
+static void add_output(barriers *b, const d4r_game_frame *frame)
+{
+    for (uint32_t k = 0; k < frame->subresource_count; k++) {
+        const d4r_game_subresource *s = &frame->subresources[k];
+        if (s->write) add_subresource(b, s, s->read ? s->read : s->before, s->write);
+    }
 }
 
 /* ---- copies ---- */
@@ -89,7 +99,7 @@ static void record_copy(const d4r_game *game, VkCommandBuffer commands, const d4
     const int32_t x = (int32_t)i->origin_x, y = (int32_t)i->origin_y;
     const int32_t w = (int32_t)plan->rectangle.width, h = (int32_t)plan->rectangle.height;
     const VkImageSubresourceLayers game_layers = layers(i, aspects), own_layers = {aspects, 0, 0, 1};
-    const VkImageLayout layout = working_layout(frame, i);
+    const VkImageLayout layout = layout_of(frame, slot);
     const bool in = slot != D4R_SLOT_OUTPUT;
     const VkImage from = in ? i->image : copy->image, to = in ? copy->image : i->image;
     const VkImageLayout from_layout = in ? layout : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
@@ -138,7 +148,7 @@ static d4r_image engine_image(const d4r_game *game, const d4r_game_frame *frame,
     if (plan->route == D4R_GAME_DIRECT)
         return (d4r_image){.view = view,
                            .image = i->image,
-                           .layout = working_layout(frame, i),
+                           .layout = layout_of(frame, slot),
                            .extent = i->extent,
                            .origin_x = i->origin_x,
                            .origin_y = i->origin_y};
@@ -159,7 +169,7 @@ static void record_inputs(const d4r_game *game, VkCommandBuffer commands, const 
                                      VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT);
     for (uint32_t k = 0; k < frame->subresource_count; k++) {
         const d4r_game_subresource *s = &frame->subresources[k];
-        if (!s->back_only) add_subresource(&first, s, s->before, s->working);
+        if (s->read) add_subresource(&first, s, s->before, s->read);
     }
     for (int slot = 0; slot < D4R_GAME_INPUTS; slot++) {
         if (!through_copy(&frame->plans[slot])) continue;
@@ -183,7 +193,8 @@ static void record_return(const d4r_game *game, VkCommandBuffer commands, const 
                                    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, ANY_READ_WRITE);
     for (uint32_t k = 0; k < frame->subresource_count; k++) {
         const d4r_game_subresource *s = &frame->subresources[k];
-        if (!(undo && s->back_only)) add_subresource(&last, s, s->working, undo ? s->before : s->after);
+        const VkImageLayout now = s->write && !undo ? s->write : s->read;
+        if (now) add_subresource(&last, s, now, undo ? s->before : s->after);
     }
     record_barriers(game, commands, &last);
 }
@@ -256,10 +267,7 @@ static void record_output_begin(const d4r_game *game, VkCommandBuffer commands, 
     if (through_copy(&frame->plans[D4R_SLOT_OUTPUT]))
         add_copy(&b, &game->copies[D4R_SLOT_OUTPUT], VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
     else
-        for (uint32_t k = 0; k < frame->subresource_count; k++) {
-            const d4r_game_subresource *s = &frame->subresources[k];
-            if (s->back_only) add_subresource(&b, s, s->before, s->working);
-        }
+        add_output(&b, frame);
     record_barriers(game, commands, &b);
 }
 
@@ -271,10 +279,7 @@ static void record_output_copy(const d4r_game *game, VkCommandBuffer commands, c
     if (!through_copy(&frame->plans[D4R_SLOT_OUTPUT])) return;
     add_copy(&b, &game->copies[D4R_SLOT_OUTPUT], VK_IMAGE_LAYOUT_GENERAL,
              VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
-    for (uint32_t k = 0; k < frame->subresource_count; k++) {
-        const d4r_game_subresource *s = &frame->subresources[k];
-        if (s->back_only) add_subresource(&b, s, s->before, s->working);
-    }
+    add_output(&b, frame);
     record_barriers(game, commands, &b);
     record_copy(game, commands, frame, D4R_SLOT_OUTPUT);
 }

@@ -336,17 +336,21 @@ static d4r_status limit_cache(d4r_m_stages *stages, d4r_m_view_cache *cache, uin
     d4r_status status = grow_sets(stages, cache, limit);
     if (status == D4R_OK) status = grow_pools(stages, cache, limit);
     cache->limited = true;
-    for (uint32_t i = 0; i < limit && status == D4R_OK; i++) {
+    while (status == D4R_OK && cache->count < limit) {
+        const d4r_vk *vk = stages->desc.vk;
+        const uint32_t left = limit - cache->count;
+        VkDescriptorSetLayout layouts[SETS_A_POOL];
+        VkDescriptorSet sets[SETS_A_POOL];
         const VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                                   .descriptorPool = cache->pools[0],
-                                                  .descriptorSetCount = 1,
-                                                  .pSetLayouts = &cache->layout};
-        const d4r_vk *vk = stages->desc.vk;
-        cache->sets[i] = (d4r_m_view_set){.pool = cache->pools[0]};
-        VkResult result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, &cache->sets[i].set);
-        if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor set");
-        name_view_set(stages, cache, cache->sets[i].set);
-        cache->count++;
+                                                  .descriptorSetCount =
+                                                      left < SETS_A_POOL ? left : SETS_A_POOL,
+                                                  .pSetLayouts = layouts};
+        for (uint32_t i = 0; i < info.descriptorSetCount; i++) layouts[i] = cache->layout;
+        VkResult result = vk->fn.vkAllocateDescriptorSets(vk->device, &info, sets);
+        if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "descriptor sets");
+        for (uint32_t i = 0; i < info.descriptorSetCount; i++)
+            cache->sets[cache->count++] = (d4r_m_view_set){.pool = cache->pools[0], .set = sets[i]};
     }
     return status;
 }

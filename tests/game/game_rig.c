@@ -255,7 +255,7 @@ d4r_game_image game_image_describe(const game_image *image, const game_access *a
     return (d4r_game_image){.image = image->image,
                             .view = image->view,
                             .format = image->format,
-                            .usage = image->usage,
+                            .usage = image->usage & ~access->hidden_usage,
                             .flags = image->flags,
                             .layout = image->now,
                             .final_layout = access->final_layout,
@@ -296,7 +296,7 @@ static d4r_size padded(d4r_size size, const game_access *access)
 
 static VkImageUsageFlags usage_of(const game_access *access, VkImageUsageFlags direct, VkImageUsageFlags copy)
 {
-    return VK_IMAGE_USAGE_TRANSFER_DST_BIT | (access->copied ? copy : direct);
+    return VK_IMAGE_USAGE_TRANSFER_DST_BIT | access->extra_usage | (access->copied ? copy : direct);
 }
 
 static void poison_outputs(game_rig *r, game_images_set *set, uint32_t count)
@@ -465,6 +465,7 @@ d4r_frame game_rig_frame(game_rig *r, const game_case *c, game_images_set *set, 
     upload(r, front, &set->color[i], from, 0, &c->color_access);
     upload(r, front, &set->motion[i], from, motion_offset(), &c->motion_access);
     upload(r, front, &set->depth[i], from, depth_offset(), &c->depth_access);
+    if (set->output[i].image == set->color[i].image) set->output[i].now = set->color[i].now;
     images = (d4r_game_images){.color = game_image_describe(&set->color[i], &c->color_access),
                                .motion = game_image_describe(&set->motion[i], &c->motion_access),
                                .depth = game_image_describe(&set->depth[i], &c->depth_access),
@@ -479,6 +480,7 @@ d4r_frame game_rig_frame(game_rig *r, const game_case *c, game_images_set *set, 
     after_frame(&set->output[i], &output);
     if (output.final_layout != VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL)
         move(r, back, &set->output[i], VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    if (set->output[i].image == set->color[i].image) set->color[i].now = set->output[i].now;
     const VkBufferImageCopy copy = whole(&set->output[i], 0);
     fn->vkCmdCopyImageToBuffer(back, set->output[i].image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
                                r->readback[slot].buffer, 1, &copy);

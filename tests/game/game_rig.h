@@ -28,6 +28,7 @@ extern const game_format game_colors[GAME_COLORS], game_motions[GAME_MOTIONS], g
 typedef struct game_access {
     bool copied; /* usage without SAMPLED (STORAGE): the adapter has to copy */
     bool give_view;
+    VkImageUsageFlags extra_usage, hidden_usage; /* created with besides; not told to the adapter */
     VkImageLayout layout, final_layout;
     uint32_t origin_x, origin_y; /* and as much behind the rectangle */
 } game_access;
