@@ -401,6 +401,7 @@ d4r_status d4r_upscaler_wait(d4r_upscaler *u, uint64_t ticket, void *pixels, siz
     if (status != D4R_OK) return status;
     slot->state = D4R_SLOT_WAITED;
     if (u->params.profile) d4r_upscaler_collect_profile(u, slot);
+    if (u->engine->validate) d4r_validate_poll(u->engine->validate);
     status = d4r_frame_status(&slot->frame);
     if (status == D4R_OK && pixels)
         memcpy(pixels, slot->readback.map,

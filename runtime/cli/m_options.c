@@ -22,6 +22,9 @@ static const char help_text[] =
     "  --exact-filter            bilinear filtering by four f32 fetches instead of the hardware sampler\n"
     "  --watchdog MS             bound for one network evaluation\n"
     "  --validate                with the Khronos validation layer; a message makes the exit code 6\n"
+    "  --validate-inputs         check every frame's arguments and images on the GPU, and warn of what is "
+    "probably\n"
+    "                            wrong (docs/debugging.md)\n"
     "Output:\n"
     "  OUT/frame-NNNN.bin and OUT/outputs.json, which describes them, are always written unless --no-raw is "
     "given\n"
@@ -62,6 +65,7 @@ enum {
     OPTION_EXACT,
     OPTION_WATCHDOG,
     OPTION_VALIDATE,
+    OPTION_VALIDATE_INPUTS,
     OPTION_FORMAT,
     OPTION_PNG,
     OPTION_EXR,
@@ -84,6 +88,7 @@ static const struct option long_options[] = {{"network", required_argument, NULL
                                              {"exact-filter", no_argument, NULL, OPTION_EXACT},
                                              {"watchdog", required_argument, NULL, OPTION_WATCHDOG},
                                              {"validate", no_argument, NULL, OPTION_VALIDATE},
+                                             {"validate-inputs", no_argument, NULL, OPTION_VALIDATE_INPUTS},
                                              {"output-format", required_argument, NULL, OPTION_FORMAT},
                                              {"png", no_argument, NULL, OPTION_PNG},
                                              {"exr", no_argument, NULL, OPTION_EXR},
@@ -153,6 +158,7 @@ static bool take_flag(int option, m_options *options)
 {
     bool *const flags[] = {[OPTION_EXACT] = &options->exact_filter,
                            [OPTION_VALIDATE] = &options->validate,
+                           [OPTION_VALIDATE_INPUTS] = &options->validate_inputs,
                            [OPTION_PNG] = &options->png,
                            [OPTION_EXR] = &options->exr,
                            [OPTION_NPY] = &options->npy,
@@ -256,6 +262,7 @@ static int check_combination(const m_options *options)
                                          {"--check=only", "--dump", stops},
                                          {"--check=only", "--profile", stops},
                                          {"--check=only", "--validate", stops},
+                                         {"--check=only", "--validate-inputs", stops},
                                          {"--check=only", "--reset-all", stops},
                                          {"--check=only", "--output-format", stops},
                                          {"--quiet", "--verbose", "fewer messages and more"}};

@@ -12,7 +12,7 @@ typedef struct m_options {
     const char *network_name; /* as given; NULL: not given */
     const char *device, *json, *dump, *profile_folder;
     bool png, exr, npy, no_raw;
-    bool reset_all, check, check_only, force, validate, exact_filter, profile;
+    bool reset_all, check, check_only, force, validate, validate_inputs, exact_filter, profile;
     d4r_pixel_format format;
     uint32_t frames_in_flight, threads, watchdog_ms;
     d4r_hip_network_params hip;

@@ -221,6 +221,7 @@ static d4r_status create_upscaler(runner *r, const d4r_model *model)
     params.frames_in_flight = options->frames_in_flight;
     params.device = options->device;
     params.validation = options->validate;
+    params.validate = options->validate_inputs;
     params.exact_filter = options->exact_filter;
     params.readback = options->out != NULL;
     params.profile = options->profile;

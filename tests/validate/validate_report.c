@@ -1,5 +1,5 @@
-/* validate_report [--plants] FOLDER...: plays sequences in validation mode and prints evidence and findings, for the
- * tables of docs/debugging.md. Exit status 1 when a sequence that is played as it is raises a finding. */
+/* validate_report [--plants | --top-plants] FOLDER...: plays sequences in validation mode and prints evidence and findings, for the
+ * tables of docs/debugging.md, as they are or with every planted mistake (also in the middle of their top alone). Exit status 1 when a sequence that is played as it is raises a finding. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,8 @@ static void print(const play_list *list, plant p, const play_result *r, size_t c
 int main(int argc, char **argv)
 {
     vk_test t;
-    bool all = argc > 1 && strcmp(argv[1], "--plants") == 0, alarm = false;
+    bool top = argc > 1 && strcmp(argv[1], "--top-plants") == 0, alarm = false;
+    bool all = top || (argc > 1 && strcmp(argv[1], "--plants") == 0);
     d4r_model *model = test_model_create(1);
     if (!model || !vk_test_create(&t)) return 77;
     for (int i = all ? 2 : 1; i < argc; i++)
@@ -44,6 +45,7 @@ int main(int argc, char **argv)
             play_list list;
             play_result result;
             if (!play_load(argv[i], all ? 10 : 1000, &list)) return 5;
+            if (top) play_crop(&list, 224, 128);
             plant_apply(p, &list);
             play(&t, model, &list, &result);
             print(&list, p, &result, list.count);
