@@ -55,6 +55,7 @@ d4r_shared_desc d4r_engine_shared_desc(const d4r_engine *engine, d4r_size token_
 typedef struct d4r_engine_leftovers {
     d4r_m_stages *stages;
     d4r_validate *validate;
+    d4r_debug_view *debug_view;
     d4r_shared shared;
 } d4r_engine_leftovers;
 void d4r_engine_free_leftovers(const d4r_vk *vk, d4r_engine_leftovers *leftovers);

@@ -7,6 +7,7 @@
 
 void d4r_engine_free_leftovers(const d4r_vk *vk, d4r_engine_leftovers *leftovers)
 {
+    d4r_debug_view_destroy(&leftovers->debug_view);
     d4r_validate_destroy(&leftovers->validate);
     if (leftovers->stages) d4r_m_stages_destroy(&leftovers->stages);
     d4r_shared_destroy(vk, &leftovers->shared);
@@ -76,6 +77,8 @@ static d4r_status create_stages(d4r_engine *engine, const d4r_engine_params *par
     if (status == D4R_OK && view_limit) status = d4r_m_stages_limit_views(fresh->stages, view_limit);
     if (status == D4R_OK && engine->validate)
         status = d4r_validate_create(&engine->vk, fresh->stages, engine->timeline, params, &fresh->validate);
+    if (status == D4R_OK && engine->debug_view)
+        status = d4r_debug_view_create(&engine->vk, fresh->stages, &fresh->debug_view);
     if (status != D4R_OK) d4r_engine_free_leftovers(&engine->vk, fresh);
     return status;
 }
@@ -86,8 +89,10 @@ static void take_over(d4r_engine *engine, const d4r_engine_params *params, const
     d4r_m_stages_copy_marker(fresh->stages, engine->stages);
     old->stages = engine->stages;
     old->validate = engine->validate;
+    old->debug_view = engine->debug_view;
     engine->stages = fresh->stages;
     engine->validate = fresh->validate;
+    engine->debug_view = fresh->debug_view;
     engine->params.output = params->output;
     engine->params.max_render = params->max_render;
     engine->params.conventions = params->conventions;

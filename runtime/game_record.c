@@ -243,7 +243,8 @@ d4r_status d4r_game_record_front(d4r_game *game, VkCommandBuffer commands, const
                            .depth = engine_image(game, &plan, D4R_SLOT_DEPTH, views[D4R_SLOT_DEPTH]),
                            .motion = engine_image(game, &plan, D4R_SLOT_MOTION, views[D4R_SLOT_MOTION]),
                            .exposure = engine_image(game, &plan, D4R_SLOT_EXPOSURE, views[D4R_SLOT_EXPOSURE]),
-                           .output = engine_image(game, &plan, D4R_SLOT_OUTPUT, views[D4R_SLOT_OUTPUT])};
+                           .output = engine_image(game, &plan, D4R_SLOT_OUTPUT, views[D4R_SLOT_OUTPUT]),
+                           .debug_view = images->debug_view};
     record_inputs(game, commands, &plan);
     status = d4r_engine_record_front(game->engine, commands, &engine_images, settings, frame);
     if (status != D4R_OK) {

@@ -70,6 +70,7 @@ typedef struct d4r_game_images {
         motion;              /* rectangles of settings.render (motion: output size when motion_at_output) */
     d4r_game_image exposure; /* only for D4R_EXPOSURE_TEXTURE: the texel at its origin is read */
     d4r_game_image output;   /* rectangle of the output size */
+    d4r_image debug_view;    /* optional, handed on as it is: see d4r_frame_images.debug_view */
 } d4r_game_images;
 
 /* Records whatever conversion the inputs need, and the front. The images must have been written (or be read) by

@@ -466,10 +466,15 @@ d4r_frame game_rig_frame(game_rig *r, const game_case *c, game_images_set *set, 
     upload(r, front, &set->motion[i], from, motion_offset(), &c->motion_access);
     upload(r, front, &set->depth[i], from, depth_offset(), &c->depth_access);
     if (set->output[i].image == set->color[i].image) set->output[i].now = set->color[i].now;
-    images = (d4r_game_images){.color = game_image_describe(&set->color[i], &c->color_access),
-                               .motion = game_image_describe(&set->motion[i], &c->motion_access),
-                               .depth = game_image_describe(&set->depth[i], &c->depth_access),
-                               .output = game_image_describe(&set->output[i], &output)};
+    images = (d4r_game_images){
+        .color = game_image_describe(&set->color[i], &c->color_access),
+        .motion = game_image_describe(&set->motion[i], &c->motion_access),
+        .depth = game_image_describe(&set->depth[i], &c->depth_access),
+        .output = game_image_describe(&set->output[i], &output),
+        .debug_view = {.view = r->debug_view.view,
+                       .image = r->debug_view.image,
+                       .layout = VK_IMAGE_LAYOUT_GENERAL,
+                       .extent = {r->debug_view.extent.width, r->debug_view.extent.height}}};
     must(d4r_game_record_front(r->game, front, &images, &settings, &frame) == D4R_OK, rig_last_error());
     must(fn->vkEndCommandBuffer(front) == VK_SUCCESS, "vkEndCommandBuffer");
     must(fn->vkBeginCommandBuffer(back, &begin) == VK_SUCCESS, "vkBeginCommandBuffer");

@@ -67,6 +67,7 @@ typedef struct game_rig {
     uint64_t queued;
     d4r_vk_buffer staging[GAME_FRAMES], readback[GAME_FRAMES];
     uint32_t seed;
+    d4r_vk_image debug_view; /* in layout GENERAL; none unless a test makes it */
 } game_rig;
 
 typedef struct game_rig_params {

@@ -685,6 +685,47 @@ static void configure_at_a_bad_time(void **state)
     assert_int_equal(device.messages, 0);
 }
 
+/* What reads the stages' surfaces follows a change. */
+static void configure_with_validation_and_debug_view(void **state)
+{
+    game_rig_params params = plain_params();
+    game_case c = game_case_plain();
+    d4r_game_params game_params;
+    d4r_game_config config;
+    d4r_finding findings[4];
+    game_images_set set;
+    uint32_t count = 0;
+    size_t bytes;
+    game_rig r;
+    (void)state;
+    game_rig_create(&r, &device, &params);
+    d4r_game_destroy(&r.game);
+    game_params = game_rig_game_params(&r, &device, &params);
+    game_params.engine.validate = game_params.engine.debug_view = true;
+    assert_int_equal(d4r_game_create(&game_params, &r.game), D4R_OK);
+    r.debug_view = vk_test_image(&device, "debug view", VK_FORMAT_R8G8B8A8_UNORM, 640, 360,
+                                 VK_IMAGE_USAGE_STORAGE_BIT, NULL, 4);
+    game_rig_create_set(&r, &c, &set);
+    for (uint32_t n = 0; n < 4; n++) game_rig_fill(&r, &c, n), game_rig_frame(&r, &c, &set, n);
+    d4r_game_get_config(r.game, &config);
+    config.output = r.output = (d4r_size){140, 136};
+    assert_int_equal(d4r_game_configure(r.game, &config), D4R_OK);
+    game_rig_wait(&r);
+    game_rig_destroy_set(&r, &set);
+    c.frames = 4;
+    free(game_rig_run_case(&r, &c, &bytes));
+    assert_int_equal(d4r_engine_validation_report(d4r_game_engine(r.game), findings, 4, &count), D4R_OK);
+    uint32_t *picture = malloc(640 * 360 * 4), different = 0;
+    vk_test_read_image(&device, r.debug_view.image, 640, 360, 4, picture);
+    for (uint32_t i = 1; i < 640 * 360; i++) different += picture[i] != picture[i - 1];
+    assert_true(different > 1000); /* a picture, and not one colour */
+    free(picture);
+    const d4r_vk_image view = r.debug_view;
+    game_rig_destroy(&r);
+    d4r_vk_image_destroy(&device.vk, (d4r_vk_image[]){view});
+    assert_int_equal(device.messages, 0);
+}
+
 static void many_instances(void **state)
 {
     enum { COUNT = 3 };
@@ -844,14 +885,23 @@ static int teardown(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(create_arguments),   cmocka_unit_test(record_arguments),
-        cmocka_unit_test(aliasing),           cmocka_unit_test(attachment_layouts),
-        cmocka_unit_test(copies_on_request),  cmocka_unit_test(bad_values),
-        cmocka_unit_test(output_formats),     cmocka_unit_test(srgb_in_ldr),
-        cmocka_unit_test(view_budget),        cmocka_unit_test(budget_exhausted),
-        cmocka_unit_test(dynamic_resolution), cmocka_unit_test(output_resize),
-        cmocka_unit_test(hdr_ldr_switch),     cmocka_unit_test(configure_at_a_bad_time),
-        cmocka_unit_test(many_instances),     cmocka_unit_test(pause_and_resume),
+        cmocka_unit_test(create_arguments),
+        cmocka_unit_test(record_arguments),
+        cmocka_unit_test(aliasing),
+        cmocka_unit_test(attachment_layouts),
+        cmocka_unit_test(copies_on_request),
+        cmocka_unit_test(bad_values),
+        cmocka_unit_test(output_formats),
+        cmocka_unit_test(srgb_in_ldr),
+        cmocka_unit_test(view_budget),
+        cmocka_unit_test(budget_exhausted),
+        cmocka_unit_test(dynamic_resolution),
+        cmocka_unit_test(output_resize),
+        cmocka_unit_test(hdr_ldr_switch),
+        cmocka_unit_test(configure_at_a_bad_time),
+        cmocka_unit_test(configure_with_validation_and_debug_view),
+        cmocka_unit_test(many_instances),
+        cmocka_unit_test(pause_and_resume),
         cmocka_unit_test(creation_failures),
     };
     int failed;
