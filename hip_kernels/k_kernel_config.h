@@ -20,6 +20,11 @@
 #define K_GFX11_PLACES_96 1
 #define K_GFX11_PLACES_128 1
 
+#define K_NV_PLACES_32 1
+#define K_NV_PLACES_64 1
+#define K_NV_PLACES_96 1
+#define K_NV_PLACES_128 1
+
 /* Widths are macros: expanded before they are pasted. */
 #define K_PLACES_2(machine, c) K_##machine##_PLACES_##c
 #define K_PLACES(machine, c) K_PLACES_2(machine, c)

@@ -8,7 +8,7 @@
 #include "hip_kernels/k_layers.h"
 #include "hip_kernels/m_launch.h"
 
-/* Of one layer on a machine; static storage. NULL: there are no kernels for NVIDIA yet. */
+/* Of one layer on a machine; static storage. */
 const d4r_m_kernel *d4r_k_kernel_of(d4r_m_machine machine, d4r_k_layer layer);
 /* Fills `panels` (D4R_K_NET_BYTES) from the packed image: the whole image, tiles in the machine's order. A launch's
  * `weights` and `panels` both point at the layer in it. */

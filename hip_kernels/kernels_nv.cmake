@@ -1,5 +1,6 @@
 # Target `kernels_nv`: the network's kernels for NVIDIA GPUs (HIP's NVIDIA platform), with their manifests:
 #   <build>/kernels/sm_90/m.cubin, m.json     and     <build>/kernels/sm_89/m.ptx, m.json (any later architecture)
+# and the same for preset K (k.cubin, k.ptx).
 # Needs nvcc (CUDA 12 or later); skipped with a message when it is not found. The rest of d4r needs no CUDA.
 find_program(D4R_NVCC NAMES nvcc HINTS /usr/local/cuda/bin DOC "CUDA compiler for the kernels of HIP's NVIDIA platform")
 if(NOT D4R_NVCC)
@@ -8,26 +9,34 @@ if(NOT D4R_NVCC)
   return()
 endif()
 set(D4R_NV_FLAGS -std=c++17 -O3 -Werror all-warnings)
-set(D4R_NV_SOURCES hip_kernels/m_kernels_nv.cu hip_kernels/m_args.h hip_kernels/m_block.h hip_kernels/m_kernel_config.h
+set(D4R_NV_SOURCES_m hip_kernels/m_kernels_nv.cu hip_kernels/m_args.h hip_kernels/m_block.h hip_kernels/m_kernel_config.h
   hip_kernels/tile_nv.h models/format/m_layout.h)
-list(TRANSFORM D4R_NV_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE nv_sources)
+set(D4R_NV_SOURCES_k hip_kernels/k_kernels_nv.cu hip_kernels/m_args.h hip_kernels/k_block.h hip_kernels/k_kernel_config.h
+  hip_kernels/tile_nv.h hip_kernels/tile_half_nv.h models/format/k_layout.h models/format/m_layout.h)
+list(TRANSFORM D4R_NV_SOURCES_m PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE nv_sources_m)
+list(TRANSFORM D4R_NV_SOURCES_k PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE nv_sources_k)
 execute_process(COMMAND ${D4R_NVCC} --version OUTPUT_VARIABLE nvcc_version ERROR_QUIET)
 string(REGEX MATCH "release [^\n]*" nvcc_version "${nvcc_version}")
 
-function(d4r_add_nv_kernels arch kind)
+set(nv_objects)
+function(d4r_add_nv_kernels preset arch kind)
   set(folder ${CMAKE_BINARY_DIR}/kernels/${arch})
+  set(object ${folder}/${preset}.${kind})
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
-    OUTPUT ${folder}/m.${kind} ${folder}/m.json
-    COMMAND ${D4R_NVCC} ${D4R_NV_FLAGS} -arch=${arch} -${kind} -I. hip_kernels/m_kernels_nv.cu -o ${folder}/m.${kind}
-    COMMAND ${CMAKE_COMMAND} -DOBJECT=${folder}/m.${kind} -DMANIFEST=${folder}/m.json -DARCH=${arch} -DTARGET=${arch}
-      "-DCOMPILER=nvcc ${nvcc_version}" "-DFLAGS=${D4R_NV_FLAGS}" "-DSOURCES=${D4R_NV_SOURCES}"
+    OUTPUT ${object} ${folder}/${preset}.json
+    COMMAND ${D4R_NVCC} ${D4R_NV_FLAGS} -arch=${arch} -${kind} -I. hip_kernels/${preset}_kernels_nv.cu -o ${object}
+    COMMAND ${CMAKE_COMMAND} -DOBJECT=${object} -DMANIFEST=${folder}/${preset}.json -DARCH=${arch} -DTARGET=${arch}
+      "-DCOMPILER=nvcc ${nvcc_version}" "-DFLAGS=${D4R_NV_FLAGS}" "-DSOURCES=${D4R_NV_SOURCES_${preset}}"
       -P ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
-    DEPENDS ${nv_sources} ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
+    DEPENDS ${nv_sources_${preset}} ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    COMMENT "Kernels ${arch}"
+    COMMENT "Kernels ${arch} ${preset}"
     VERBATIM)
+  set(nv_objects ${nv_objects} ${object} PARENT_SCOPE)
 endfunction()
-d4r_add_nv_kernels(sm_90 cubin)
-d4r_add_nv_kernels(sm_89 ptx)
-add_custom_target(kernels_nv DEPENDS ${CMAKE_BINARY_DIR}/kernels/sm_90/m.cubin ${CMAKE_BINARY_DIR}/kernels/sm_89/m.ptx)
+foreach(preset m k)
+  d4r_add_nv_kernels(${preset} sm_90 cubin)
+  d4r_add_nv_kernels(${preset} sm_89 ptx)
+endforeach()
+add_custom_target(kernels_nv DEPENDS ${nv_objects})

@@ -55,6 +55,12 @@ typedef struct tile_group {
     int token[TILE_WINDOWS][2];     /* tokens g and g + 8: index in the block's grid; -1: outside */
     int fine[TILE_WINDOWS][2];      /* index of the 2x2 finer tokens' first one; -1: outside */
     uint32_t outside[TILE_WINDOWS]; /* bit k: key k lies outside the grid */
+#ifdef TILE_HALF                    /* 8x8 windows: tile_half_nv.h */
+    int place;
+    int coarse[TILE_WINDOWS][2];
+    uint32_t outside_places[4]; /* as `outside`, of each place's tokens */
+    unsigned char *keys;
+#endif
 } tile_group;
 
 #define TILE_EACH_WINDOW(w) TILE_UNROLL for (int w = 0; w < TILE_WINDOWS; w++)

@@ -3,14 +3,15 @@
 #include <stdlib.h>
 #include <ucontext.h>
 #include "tests/network/fp8_ref.h"
+#include "tests/network/half_ref.h"
 
-enum { LANES = 32, STACK = 256 * 1024 };
+enum { WARP = 32, MAX_LANES = 4 * WARP, STACK = 256 * 1024 };
 
 dim threadIdx;
-static ucontext_t lanes[LANES], home;
-static slot slots[2][LANES];
-static int parity[LANES];
-static unsigned finished;
+static ucontext_t lanes[MAX_LANES], home;
+static slot slots[2][MAX_LANES];
+static int parity[MAX_LANES];
+static unsigned finished, lane_count;
 static warp_fn running;
 static void *running_user;
 
@@ -30,12 +31,12 @@ void warp_meet(void)
 {
     unsigned self = threadIdx.x;
     parity[self] ^= 1;
-    go(self, (self + 1) % LANES);
+    go(self, (self + 1) % lane_count);
 }
 
 const slot *warp_other(int lane)
 {
-    return &slots[parity[threadIdx.x] ^ 1][lane];
+    return &slots[parity[threadIdx.x] ^ 1][threadIdx.x / WARP * WARP + (unsigned)lane];
 }
 
 static void lane_main(void)
@@ -43,20 +44,21 @@ static void lane_main(void)
     unsigned self = threadIdx.x;
     running(running_user);
     finished++;
-    if (self + 1 == LANES) setcontext(&home);
+    if (self + 1 == lane_count) setcontext(&home);
     threadIdx.x = self + 1;
     setcontext(&lanes[self + 1]);
 }
 
-void warp_run(warp_fn fn, void *user)
+void warps_run(unsigned warps, warp_fn fn, void *user)
 {
     static char *stacks;
-    if (!stacks) stacks = malloc((size_t)LANES * STACK);
-    if (!stacks) abort();
+    if (!stacks) stacks = malloc((size_t)MAX_LANES * STACK);
+    if (!stacks || warps * WARP > MAX_LANES) abort();
+    lane_count = warps * WARP;
     running = fn;
     running_user = user;
     finished = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < lane_count; i++) {
         getcontext(&lanes[i]);
         lanes[i].uc_stack.ss_sp = stacks + (size_t)i * STACK;
         lanes[i].uc_stack.ss_size = STACK;
@@ -66,7 +68,12 @@ void warp_run(warp_fn fn, void *user)
     }
     threadIdx.x = 0;
     swapcontext(&home, &lanes[0]);
-    if (finished != LANES) abort();
+    if (finished != lane_count) abort();
+}
+
+void warp_run(warp_fn fn, void *user)
+{
+    warps_run(1, fn, user);
 }
 
 /* ---- instructions ---- */
@@ -87,6 +94,11 @@ static uint32_t half_bits(uint8_t code)
 uint32_t tile_codes_to_halves(uint32_t codes)
 {
     return half_bits((uint8_t)codes) | half_bits((uint8_t)(codes >> 8)) << 16;
+}
+
+uint32_t tile_half_pair(float a, float b)
+{
+    return half_ref_encode(a) | (uint32_t)half_ref_encode(b) << 16;
 }
 
 static float half_value(uint16_t bits)
@@ -116,7 +128,7 @@ void tile_mma(float *d, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint
     const slot mine = {.a = {a0, a1, a2, a3}, .b = {b0, b1}};
     *warp_slot() = mine;
     warp_meet();
-    const int g = (int)threadIdx.x >> 2, t = (int)threadIdx.x & 3;
+    const int g = (int)(threadIdx.x & 31) >> 2, t = (int)threadIdx.x & 3;
     for (int i = 0; i < 4; i++) {
         const int row = g + 8 * (i >> 1), column = 2 * t + (i & 1);
         double sum = d[i];

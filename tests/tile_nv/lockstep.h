@@ -16,6 +16,9 @@
 typedef struct uint4 {
     uint32_t x, y, z, w;
 } uint4;
+typedef struct uint2 {
+    uint32_t x, y;
+} uint2;
 typedef struct float4 {
     float x, y, z, w;
 } float4;
@@ -37,10 +40,12 @@ void warp_meet(void);
 const slot *warp_other(int lane);
 
 typedef void (*warp_fn)(void *user);
-/* Runs fn on all lanes of one warp. */
+/* Runs fn on all lanes of one warp; of up to four warps of a block, which then meet at every warp's operations. */
 void warp_run(warp_fn fn, void *user);
+void warps_run(unsigned warps, warp_fn fn, void *user);
 
 #define __ldg(p) (*(p))
+#define __syncthreads() warp_meet()
 #define __int_as_float(i) lockstep_float(i)
 static inline float lockstep_float(int bits)
 {
@@ -65,12 +70,13 @@ static inline float __shfl_xor_sync(uint32_t mask, float x, int distance)
     (void)mask;
     warp_slot()->f = x;
     warp_meet();
-    return warp_other((int)threadIdx.x ^ distance)->f;
+    return warp_other((int)(threadIdx.x & 31) ^ distance)->f;
 }
 
 /* The GPU's own instructions, by their definition. */
 uint32_t tile_codes(float a, float b);
 uint32_t tile_codes_to_halves(uint32_t codes);
+uint32_t tile_half_pair(float a, float b);
 float tile_half_low(uint32_t halves);
 float tile_half_high(uint32_t halves);
 void tile_mma(float *d, uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1);
