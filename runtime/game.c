@@ -13,11 +13,12 @@ d4r_game_params d4r_game_params_default(void)
 /* ---- creation ---- */
 
 /* The engine's parameters for the caller's: its output format may be another one. */
-static d4r_status engine_params(const d4r_vk *vk, const d4r_engine_params *wanted, d4r_engine_params *params)
+static d4r_status engine_params(const d4r_vk *vk, const d4r_engine_params *wanted, d4r_engine_params *params,
+                                d4r_game_formats *formats)
 {
-    d4r_game_route route;
     *params = *wanted;
-    params->output_format = d4r_game_engine_format(vk, wanted->output_format, &route);
+    params->output_format = d4r_game_engine_format(vk, wanted->output_format, &formats->output_route);
+    formats->output_storage = d4r_m_output_storage(params->output_format);
     if (params->output_format != VK_FORMAT_UNDEFINED) return D4R_OK;
     return d4r_fail(&wanted->log, D4R_ERROR_ARGUMENT,
                     "output_format is VkFormat %d, which the device can neither store to nor blit to",
@@ -33,8 +34,10 @@ static d4r_status create_engine(d4r_game *game, const d4r_game_params *params)
                  .physical_device = d->physical_device};
     d4r_status status = D4R_OK;
     /* Without a device there is nothing to ask: d4r_engine_create says what is missing. */
-    if (d->get_instance_proc_addr && d->instance && d->physical_device)
-        status = engine_params(&vk, &params->engine, &engine);
+    if (d->get_instance_proc_addr && d->instance && d->physical_device) {
+        d4r_game_query_inputs(&vk, &game->formats);
+        status = engine_params(&vk, &params->engine, &engine, &game->formats);
+    }
     if (status == D4R_OK) status = d4r_engine_create_reserved(&engine, params->reserve_render, &game->engine);
     if (status == D4R_OK) status = d4r_m_stages_limit_views(game->engine->stages, game->view_budget);
     return status;
@@ -123,6 +126,7 @@ static bool unchanged(const d4r_game *game, const d4r_game_config *config)
 d4r_status d4r_game_configure(d4r_game *game, const d4r_game_config *config)
 {
     d4r_engine_params wanted, engine;
+    d4r_game_formats formats;
     d4r_game_retired *retired;
     d4r_status status;
     if (!game) return D4R_ERROR_ARGUMENT;
@@ -133,12 +137,16 @@ d4r_status d4r_game_configure(d4r_game *game, const d4r_game_config *config)
     wanted.max_render = config->max_render;
     wanted.conventions = config->conventions;
     wanted.output_format = config->output_format;
-    status = engine_params(&game->engine->vk, &wanted, &engine);
+    formats = game->formats;
+    status = engine_params(&game->engine->vk, &wanted, &engine, &formats);
     if (status != D4R_OK) return status;
     retired = d4r_game_retire(game);
     if (!retired) return D4R_ERROR_MEMORY;
     status = d4r_engine_configure(game->engine, &engine, game->view_budget, &retired->leftovers);
-    if (status == D4R_OK) game->params = wanted;
+    if (status == D4R_OK) {
+        game->params = wanted;
+        game->formats = formats;
+    }
     return status; /* after a failure the retired entry is empty and goes with the next frames */
 }
 

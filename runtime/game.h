@@ -59,11 +59,20 @@ typedef struct d4r_game_frame {
     uint32_t subresource_count;
 } d4r_game_frame;
 
+/* What the device can do with the formats, asked once. */
+typedef struct d4r_game_formats {
+    uint32_t sampled, blit_source; /* bits: the table of game_formats.c */
+    bool wide;                     /* RGBA32F can be blitted to and sampled */
+    d4r_game_route output_route;   /* of the configured output format, for images without STORAGE usage */
+    VkFormat output_storage;       /* the format that the back writes */
+} d4r_game_formats;
+
 struct d4r_game {
     d4r_engine *engine;
     d4r_engine_params params; /* of the engine, but output_format is the caller's */
     uint32_t view_budget;
     bool copy_inputs;
+    d4r_game_formats formats;
     d4r_game_view *views; /* view_budget */
     d4r_vk_image copies[D4R_SLOTS];
     d4r_game_retired *retired;
@@ -76,10 +85,15 @@ d4r_size d4r_game_rectangle(const d4r_game *game, enum d4r_game_slot slot, d4r_s
 
 /* game_formats.c */
 const char *d4r_game_slot_name(enum d4r_game_slot slot);
-/* Whether images of this format can be given for an input, and the format of the same bits whose values d4r reads (sRGB
- * colour in LDR is read undecoded). */
-bool d4r_game_input_format(enum d4r_game_slot slot, VkFormat format, bool ldr, VkFormat *read_format);
-bool d4r_game_format_has(const d4r_vk *vk, VkFormat format, VkFormatFeatureFlags features);
+void d4r_game_query_inputs(const d4r_vk *vk, d4r_game_formats *formats);
+typedef struct d4r_game_input {
+    VkFormat read_format; /* of the same bits, whose values d4r reads: sRGB colour in LDR is read undecoded */
+    bool sampled;         /* read_format can be */
+    bool blit_source;     /* the image's own format can be */
+} d4r_game_input;
+/* Whether images of this format can be given for an input. */
+bool d4r_game_input_format(const d4r_game_formats *formats, enum d4r_game_slot slot, VkFormat format,
+                           bool ldr, d4r_game_input *input);
 /* The engine's output format for the caller's; *route: of images without STORAGE usage. UNDEFINED: not possible. */
 VkFormat d4r_game_engine_format(const d4r_vk *vk, VkFormat output_format, d4r_game_route *route);
 

@@ -42,17 +42,17 @@ const char *d4r_game_slot_name(enum d4r_game_slot slot)
     return names[slot];
 }
 
-bool d4r_game_input_format(enum d4r_game_slot slot, VkFormat format, bool ldr, VkFormat *read_format)
+#define INPUT_COUNT (sizeof inputs / sizeof inputs[0])
+_Static_assert(INPUT_COUNT <= 32, "bits of d4r_game_formats");
+
+static size_t input_index(VkFormat format)
 {
-    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
-        if (inputs[i].format != format) continue;
-        *read_format = ldr && inputs[i].encoded ? inputs[i].encoded : format;
-        return inputs[i].slots >> slot & 1;
-    }
-    return false;
+    size_t i = 0;
+    while (i < INPUT_COUNT && inputs[i].format != format) i++;
+    return i;
 }
 
-bool d4r_game_format_has(const d4r_vk *vk, VkFormat format, VkFormatFeatureFlags features)
+static bool has(const d4r_vk *vk, VkFormat format, VkFormatFeatureFlags features)
 {
     PFN_vkGetPhysicalDeviceFormatProperties get =
         (PFN_vkGetPhysicalDeviceFormatProperties)vk->get_instance_proc_addr(
@@ -62,6 +62,28 @@ bool d4r_game_format_has(const d4r_vk *vk, VkFormat format, VkFormatFeatureFlags
     return (properties.optimalTilingFeatures & features) == features;
 }
 
+void d4r_game_query_inputs(const d4r_vk *vk, d4r_game_formats *formats)
+{
+    formats->sampled = formats->blit_source = 0;
+    for (size_t i = 0; i < INPUT_COUNT; i++) {
+        formats->sampled |= (uint32_t)has(vk, inputs[i].format, VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT) << i;
+        formats->blit_source |= (uint32_t)has(vk, inputs[i].format, VK_FORMAT_FEATURE_BLIT_SRC_BIT) << i;
+    }
+    formats->wide = has(vk, VK_FORMAT_R32G32B32A32_SFLOAT,
+                        VK_FORMAT_FEATURE_BLIT_DST_BIT | VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT);
+}
+
+bool d4r_game_input_format(const d4r_game_formats *formats, enum d4r_game_slot slot, VkFormat format,
+                           bool ldr, d4r_game_input *input)
+{
+    const size_t i = input_index(format);
+    if (i == INPUT_COUNT || !(inputs[i].slots >> slot & 1)) return false;
+    input->read_format = ldr && inputs[i].encoded ? inputs[i].encoded : format;
+    input->sampled = formats->sampled >> input_index(input->read_format) & 1;
+    input->blit_source = formats->blit_source >> i & 1;
+    return true;
+}
+
 /* Formats that a blit of half floats fills: colour, neither integer nor sRGB (in LDR the values are encoded already). */
 static bool fills_by_blit(const d4r_vk *vk, VkFormat format)
 {
@@ -69,15 +91,15 @@ static bool fills_by_blit(const d4r_vk *vk, VkFormat format)
                        format == VK_FORMAT_A8B8G8R8_UNORM_PACK32 ||
                        format == VK_FORMAT_B10G11R11_UFLOAT_PACK32 ||
                        format == VK_FORMAT_A2B10G10R10_UNORM_PACK32;
-    return known && d4r_game_format_has(vk, format, VK_FORMAT_FEATURE_BLIT_DST_BIT) &&
-           d4r_game_format_has(vk, VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_FEATURE_BLIT_SRC_BIT);
+    return known && has(vk, format, VK_FORMAT_FEATURE_BLIT_DST_BIT) &&
+           has(vk, VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_FEATURE_BLIT_SRC_BIT);
 }
 
 VkFormat d4r_game_engine_format(const d4r_vk *vk, VkFormat output_format, d4r_game_route *route)
 {
     const VkFormat storage = d4r_m_output_storage(output_format);
-    const bool stores = storage != VK_FORMAT_UNDEFINED &&
-                        d4r_game_format_has(vk, storage, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT);
+    const bool stores =
+        storage != VK_FORMAT_UNDEFINED && has(vk, storage, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT);
     *route = stores                             ? D4R_GAME_COPIED
              : fills_by_blit(vk, output_format) ? D4R_GAME_CONVERTED
                                                 : D4R_GAME_UNUSED;

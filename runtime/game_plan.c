@@ -44,28 +44,26 @@ static d4r_status check_image(const d4r_game *game, enum d4r_game_slot slot, con
 
 static d4r_status plan_input(const d4r_game *game, enum d4r_game_slot slot, d4r_game_plan *plan)
 {
-    const d4r_vk *vk = &game->engine->vk;
     const d4r_game_image *i = &plan->image;
     const VkImageUsageFlags usage = i->usage;
-    if (!d4r_game_input_format(slot, i->format, game->params.conventions.ldr, &plan->read_format))
+    d4r_game_input format;
+    if (!d4r_game_input_format(&game->formats, slot, i->format, game->params.conventions.ldr, &format))
         return d4r_fail(
             &game->params.log, D4R_ERROR_ARGUMENT,
             "images.%s.format is VkFormat %d, which is not a format for it (docs/game_adapter.md)",
             d4r_game_slot_name(slot), (int)i->format);
-    const bool sampled = d4r_game_format_has(vk, plan->read_format, VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT);
-    const bool viewable = plan->read_format == i->format || (i->flags & VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT);
+    const bool viewable = format.read_format == i->format || (i->flags & VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT);
     const bool copyable = usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
-    const VkFormat wide = VK_FORMAT_R32G32B32A32_SFLOAT;
+    const bool direct = format.sampled && viewable && (usage & VK_IMAGE_USAGE_SAMPLED_BIT);
+    plan->read_format = format.read_format;
     plan->route = D4R_GAME_DIRECT;
-    if (sampled && viewable && (usage & VK_IMAGE_USAGE_SAMPLED_BIT) && !(game->copy_inputs && copyable))
-        return D4R_OK;
+    if (direct && !(game->copy_inputs && copyable)) return D4R_OK;
     plan->route = D4R_GAME_COPIED;
-    if (sampled && copyable) return D4R_OK;
+    if (format.sampled && copyable) return D4R_OK;
     plan->route = D4R_GAME_CONVERTED;
-    plan->read_format = wide;
-    if (copyable && d4r_vk_aspects(i->format) == VK_IMAGE_ASPECT_COLOR_BIT &&
-        d4r_game_format_has(vk, i->format, VK_FORMAT_FEATURE_BLIT_SRC_BIT) &&
-        d4r_game_format_has(vk, wide, VK_FORMAT_FEATURE_BLIT_DST_BIT | VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT))
+    plan->read_format = VK_FORMAT_R32G32B32A32_SFLOAT;
+    if (copyable && format.blit_source && game->formats.wide &&
+        d4r_vk_aspects(i->format) == VK_IMAGE_ASPECT_COLOR_BIT)
         return D4R_OK;
     if (copyable)
         return d4r_fail(&game->params.log, D4R_ERROR_ARGUMENT,
@@ -83,8 +81,8 @@ static d4r_status plan_output(const d4r_game *game, d4r_game_plan *plan)
 {
     const d4r_game_image *i = &plan->image;
     const VkFormat format = game->params.output_format;
-    d4r_game_route route;
-    const VkFormat storage = d4r_m_output_storage(d4r_game_engine_format(&game->engine->vk, format, &route));
+    const VkFormat storage = game->formats.output_storage;
+    const d4r_game_route route = game->formats.output_route;
     if (i->format != format)
         return d4r_fail(&game->params.log, D4R_ERROR_ARGUMENT,
                         "images.output.format is VkFormat %d, but the configured output_format is %d",
@@ -117,7 +115,7 @@ static d4r_status resolve_alias(const d4r_game *game, d4r_game_frame *frame, enu
         return refuse(game, D4R_SLOT_OUTPUT, ".layout is UNDEFINED, but the image is an input as well");
     if (out->route != D4R_GAME_DIRECT || in->route != D4R_GAME_DIRECT) return D4R_OK;
     if (out->image.usage & VK_IMAGE_USAGE_TRANSFER_DST_BIT) {
-        d4r_game_engine_format(&game->engine->vk, game->params.output_format, &out->route);
+        out->route = game->formats.output_route;
         return D4R_OK;
     }
     if (in->image.usage & VK_IMAGE_USAGE_TRANSFER_SRC_BIT) {

@@ -422,6 +422,69 @@ static void srgb_in_ldr(void **state)
     assert_int_equal(device.messages, 0);
 }
 
+/* A device that lacks something: formats are converted by a blit. */
+static VkFormat poor_format;
+static VkFormatFeatureFlags poor_features;
+
+static VKAPI_ATTR void VKAPI_CALL poor_properties(VkPhysicalDevice physical_device, VkFormat format,
+                                                  VkFormatProperties *properties)
+{
+    ((PFN_vkGetPhysicalDeviceFormatProperties)device.get_instance_proc_addr(
+        device.instance, "vkGetPhysicalDeviceFormatProperties"))(physical_device, format, properties);
+    if (format == poor_format) properties->optimalTilingFeatures &= ~poor_features;
+}
+
+static PFN_vkVoidFunction VKAPI_CALL poor_get_instance_proc_addr(VkInstance instance, const char *name)
+{
+    if (strcmp(name, "vkGetPhysicalDeviceFormatProperties") == 0) return (PFN_vkVoidFunction)poor_properties;
+    return device.get_instance_proc_addr(instance, name);
+}
+
+static void poor_device(void **state)
+{
+    game_rig_params params = plain_params();
+    game_case c = game_case_plain();
+    d4r_game_info info;
+    game_rig r;
+    (void)state;
+    /* Half floats that cannot be sampled: through RGBA32F, which holds the same values. */
+    params.get_instance_proc_addr = poor_get_instance_proc_addr;
+    poor_format = VK_FORMAT_R16G16B16A16_SFLOAT;
+    poor_features = VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT;
+    game_rig_create(&r, &device, &params);
+    c.color_access.extra_usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT;
+    c.color_access.origin_x = 3;
+    expect_plain(&r, &c);
+    d4r_game_get_info(r.game, &info);
+    assert_int_equal(info.color, D4R_GAME_CONVERTED);
+    game_rig_destroy(&r);
+    /* No storage images of R11G11B10F: the output is blitted,. */
+    poor_format = VK_FORMAT_B10G11R11_UFLOAT_PACK32;
+    poor_features = VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT;
+    params.output_format = poor_format;
+    game_rig_create(&r, &device, &params);
+    c = game_case_plain();
+    c.output = 2;
+    c.output_access.copied = true;
+    size_t bytes, half_bytes;
+    const uint8_t *half = plain_outputs(&half_bytes);
+    uint8_t *got = game_rig_run_case(&r, &c, &bytes);
+    d4r_game_get_info(r.game, &info);
+    assert_int_equal(info.output, D4R_GAME_CONVERTED);
+    for (size_t i = 0; i < bytes / 4; i++)
+        for (int k = 0; k < 3; k++) {
+            uint16_t code;
+            memcpy(&code, half + 8 * i + 2 * k, 2);
+            const double v = (double)cli_half_to_float(code);
+            /* A whole step: blits may truncate. */
+            assert_true(fabs(stored(2, got + 4 * i, k) - v) <= (k == 2 ? 1 / 32.0 : 1 / 64.0) * v + 2e-5);
+        }
+    free(got);
+    game_rig_destroy(&r);
+    poor_format = VK_FORMAT_UNDEFINED;
+    assert_int_equal(device.messages, 0);
+}
+
 /* ---- many images ---- */
 
 /* More images than the budget has views: all frames right, nothing in use is touched (validation would say so). */
@@ -893,6 +956,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bad_values),
         cmocka_unit_test(output_formats),
         cmocka_unit_test(srgb_in_ldr),
+        cmocka_unit_test(poor_device),
         cmocka_unit_test(view_budget),
         cmocka_unit_test(budget_exhausted),
         cmocka_unit_test(dynamic_resolution),

@@ -240,8 +240,8 @@ static void all_pairs(void **state)
         memset(covered, 0, sizeof covered);
         for (ways = 0; next_way(choice + COLOR_COPIED); ways++) try_case(choice);
     }
-    printf("%d rows of formats, %u ways each: %lu cases, %lu frames, %.1f s\n", GAME_COLORS, ways,
-           cases_compared, frames_run, (double)(test_now_ms() - start) / 1000);
+    printf("%d rows of formats, %u ways each: %lu cases, %lu frames, %.1f s\n", ROWS, ways, cases_compared,
+           frames_run, (double)(test_now_ms() - start) / 1000);
     assert_in_range(ways, 8, 24);
 }
 
