@@ -61,9 +61,11 @@ struct d4r_hip_net {
     pthread_t worker;
     bool has_worker, stop, active, waiting; /* waiting: the worker has an event to wait for */
     bool orphan;                            /* destroyed while the device was busy */
-    bool given_up;                          /* the worker looks after the active job (callback mode) */
-    uint64_t job;                           /* of the active or last job */
-    unsigned callbacks;                     /* of the stream, not called yet */
+    bool kept;                              /* destroyed, but for callbacks that may come yet */
+    d4r_hip_net *next_kept;
+    bool given_up;      /* the worker looks after the active job (callback mode) */
+    uint64_t job;       /* of the active or last job */
+    unsigned callbacks; /* of the stream, not called yet */
     ticket tickets[TICKETS];
     d4r_hip_net_done_fn done;
     void *user;
@@ -231,6 +233,44 @@ static void finish(d4r_hip_net *n, uint64_t job, d4r_status status)
     if (done) done(user, status);
 }
 
+/* ---- destroyed nets that a callback may still name ---- */
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static d4r_hip_net *kept_nets; /* a runtime that forgets a callback leaves its net here for good */
+
+static void free_net(d4r_hip_net *n)
+{
+    pthread_cond_destroy(&n->changed);
+    pthread_mutex_destroy(&n->lock);
+    free(n);
+}
+
+static void keep_for_callbacks(d4r_hip_net *n)
+{
+    pthread_mutex_lock(&kept_lock);
+    pthread_mutex_lock(&n->lock);
+    n->kept = n->callbacks != 0; /* else it has come just now */
+    const bool keep = n->kept;
+    pthread_mutex_unlock(&n->lock);
+    if (keep) {
+        n->next_kept = kept_nets;
+        kept_nets = n;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    if (!keep) free_net(n);
+}
+
+/* The last callback has come; on the runtime's thread, no HIP call. */
+static void free_kept(d4r_hip_net *n)
+{
+    pthread_mutex_lock(&kept_lock);
+    d4r_hip_net **at = &kept_nets;
+    while (*at && *at != n) at = &(*at)->next_kept;
+    if (*at) *at = n->next_kept;
+    pthread_mutex_unlock(&kept_lock);
+    free_net(n);
+}
+
 static void stream_ended(d4r_hip_stream stream, d4r_hip_error error, void *user)
 {
     const ticket *t = user;
@@ -238,9 +278,10 @@ static void stream_ended(d4r_hip_stream stream, d4r_hip_error error, void *user)
     (void)stream;
     finish(n, t->job, error == D4R_HIP_SUCCESS ? D4R_OK : D4R_ERROR_DEVICE);
     pthread_mutex_lock(&n->lock);
-    n->callbacks--;
+    bool last = --n->callbacks == 0 && n->kept;
     pthread_cond_broadcast(&n->changed);
     pthread_mutex_unlock(&n->lock);
+    if (last) free_kept(n);
 }
 
 /* NOT_READY while anything of the net's is left on the stream. Of the embedder's stream only what lies before the last
@@ -485,10 +526,10 @@ bool d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
     pthread_mutex_lock(&n->lock);
     n->orphan = true;
     pthread_mutex_unlock(&n->lock);
-    if (!settles(n)) return true; /* a callback may come yet: n itself stays */
-    pthread_cond_destroy(&n->changed);
-    pthread_mutex_destroy(&n->lock);
-    free(n);
+    if (settles(n))
+        free_net(n);
+    else
+        keep_for_callbacks(n);
     return true;
 }
 

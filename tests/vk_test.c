@@ -21,7 +21,7 @@ const char *__lsan_default_suppressions(void)
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
-    return "race:libVkLayer_khronos_validation\nrace:libvulkan_lvp\n";
+    return "race:libVkLayer_khronos_validation\ndeadlock:libVkLayer_khronos_validation\nrace:libvulkan_lvp\n";
 }
 
 static void check(bool ok, const char *what)

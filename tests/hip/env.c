@@ -17,6 +17,7 @@ static void (*reset)(void);
 static uint64_t (*call_count)(void);
 static uint64_t (*live_objects)(void);
 static void (*mutate)(const char *what);
+static unsigned (*late_calls)(void);
 
 static void *symbol(void *library, const char *name)
 {
@@ -43,6 +44,7 @@ void env_start(void)
     *(void **)&call_count = symbol(emulator, "hipemu_call_count");
     *(void **)&live_objects = symbol(emulator, "hipemu_live_objects");
     *(void **)&mutate = symbol(shim, "hipshim_mutate");
+    *(void **)&late_calls = symbol(shim, "hipshim_late_calls");
     setenv("D4R_HIP_LIBRARY", HIPSHIM_LIBRARY, 1);
     setenv("D4R_KERNELS", KERNELS_FOLDER, 1);
     env_reset("gfx1201");
@@ -97,6 +99,11 @@ void env_mutate(const char *what)
 void *env_hip(const char *name)
 {
     return symbol(emulator, name);
+}
+
+unsigned env_late_calls(void)
+{
+    return late_calls();
 }
 
 uint64_t env_calls(void)

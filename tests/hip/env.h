@@ -16,10 +16,11 @@ void env_apply(void);
 /* What the shim does to calls: see shim.c; NULL: nothing. */
 void env_mutate(const char *what);
 void *
-env_hip(const char *name); /* an entry point of the emulated runtime, for what an embedder does itself */
-uint64_t env_calls(void);  /* HIP calls since the last reset */
-uint64_t env_live(void);   /* HIP objects not destroyed */
-unsigned env_fds(void);    /* open descriptors of the process */
+env_hip(const char *name);     /* an entry point of the emulated runtime, for what an embedder does itself */
+unsigned env_late_calls(void); /* callbacks that the mutation "callback-late" has called */
+uint64_t env_calls(void);      /* HIP calls since the last reset */
+uint64_t env_live(void);       /* HIP objects not destroyed */
+unsigned env_fds(void);        /* open descriptors of the process */
 
 /* The engine tests' random stages with a random network of sane activations. */
 d4r_model *env_model(uint64_t seed);

@@ -3,10 +3,13 @@
  *
  * Each mutation is what d4r would do without one of its own waits, events or edges. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "interop/hip_api.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -18,6 +21,7 @@ static const char *const names[] = {
     "event-synchronize", /* hipEventSynchronize does not wait */
     "callback-early",    /* hipStreamAddCallback calls at once */
     "callback-never",    /* it never calls: a runtime that forgets the callbacks of a lost device */
+    "callback-late",     /* it calls two seconds later, from a thread of its own */
     "graph-edges",       /* hipGraphAddKernelNode forgets the dependencies */
 };
 enum {
@@ -27,6 +31,7 @@ enum {
     EVENT_SYNCHRONIZE,
     CALLBACK_EARLY,
     CALLBACK_NEVER,
+    CALLBACK_LATE,
     GRAPH_EDGES,
     MUTATIONS
 };
@@ -81,11 +86,50 @@ d4r_hip_error hipEventSynchronize(d4r_hip_event event)
     return mutated(EVENT_SYNCHRONIZE) ? D4R_HIP_SUCCESS : REAL(hipEventSynchronize)(event);
 }
 
+typedef struct late_call {
+    d4r_hip_stream stream;
+    d4r_hip_callback callback;
+    void *user;
+} late_call;
+
+static atomic_uint late_calls;
+
+EXPORT unsigned hipshim_late_calls(void);
+unsigned hipshim_late_calls(void)
+{
+    return atomic_load(&late_calls);
+}
+
+static void *call_late(void *argument)
+{
+    late_call call = *(late_call *)argument;
+    free(argument);
+    sleep(2);
+    call.callback(call.stream, D4R_HIP_SUCCESS, call.user);
+    atomic_fetch_add(&late_calls, 1);
+    return NULL;
+}
+
+static d4r_hip_error start_late_call(d4r_hip_stream stream, d4r_hip_callback callback, void *user)
+{
+    pthread_t thread;
+    late_call *call = malloc(sizeof *call);
+    if (!call) return D4R_HIP_ERROR_OUT_OF_MEMORY;
+    *call = (late_call){stream, callback, user};
+    if (pthread_create(&thread, NULL, call_late, call) != 0) {
+        free(call);
+        return D4R_HIP_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_detach(thread);
+    return D4R_HIP_SUCCESS;
+}
+
 EXPORT d4r_hip_error hipStreamAddCallback(d4r_hip_stream stream, d4r_hip_callback callback, void *user,
                                           unsigned flags);
 d4r_hip_error hipStreamAddCallback(d4r_hip_stream stream, d4r_hip_callback callback, void *user,
                                    unsigned flags)
 {
+    if (mutated(CALLBACK_LATE)) return start_late_call(stream, callback, user);
     if (mutated(CALLBACK_EARLY)) callback(stream, D4R_HIP_SUCCESS, user);
     if (mutated(CALLBACK_EARLY) || mutated(CALLBACK_NEVER)) return D4R_HIP_SUCCESS;
     return REAL(hipStreamAddCallback)(stream, callback, user, flags);

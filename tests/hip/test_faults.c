@@ -225,6 +225,25 @@ static void forgotten_callback(void **state)
     assert_int_equal(device.messages, 0);
 }
 
+/* A callback that comes after the network is gone finds what it needs, and nothing else. */
+static void late_callback(void **state)
+{
+    hip_variant variant = hip_variant_at(2);
+    hip_rig h;
+    (void)state;
+    env_reset("gfx1201");
+    assert_int_equal(hip_rig_open(&h, &device, model, &variant, 300), D4R_OK);
+    const unsigned before = env_late_calls();
+    env_mutate("callback-late");
+    assert_int_equal(rig_run(&h.r, 0), D4R_ERROR_TIMEOUT);
+    env_mutate(NULL);
+    hip_rig_close(&h);
+    assert_int_equal(env_live(), 0);
+    for (int waited = 0; env_late_calls() == before && waited < 20000; waited += 10) test_sleep_ms(10);
+    assert_int_equal(env_late_calls(), before + 1);
+    assert_int_equal(device.messages, 0);
+}
+
 /* Memory for ever more of the network's buffers, then for all of them. */
 static void out_of_memory(void **state)
 {
@@ -480,9 +499,10 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails_once), cmocka_unit_test(lost_device),
-        cmocka_unit_test(forgotten_callback),    cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(refused_import),        cmocka_unit_test(no_device_or_library),
-        cmocka_unit_test(bad_code_objects),      cmocka_unit_test(damaged_code_objects),
+        cmocka_unit_test(forgotten_callback),    cmocka_unit_test(late_callback),
+        cmocka_unit_test(out_of_memory),         cmocka_unit_test(refused_import),
+        cmocka_unit_test(no_device_or_library),  cmocka_unit_test(bad_code_objects),
+        cmocka_unit_test(damaged_code_objects),
     };
     if (!vk_test_create(&device)) return 77;
     if (!mkdtemp(folder)) return 1;
