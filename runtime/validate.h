@@ -116,8 +116,8 @@ void d4r_validate_readings(d4r_validate *v, d4r_size render, const d4r_frame_set
                            d4r_v_params *params);
 void d4r_validate_motion(d4r_validate *v, const d4r_validate_record *record, const float *slot);
 /* Solves for the measured share of the declared jitter per axis; false without enough evidence. `error`: standard
- * errors. */
-bool d4r_validate_jitter_share(const d4r_evidence *e, double share[2], double error[2]);
+ * errors; `explained`: share of the squared difference of the frames that the shifts explain. */
+bool d4r_validate_jitter_share(const d4r_evidence *e, double share[2], double error[2], double *explained);
 void d4r_validate_jitter(d4r_validate *v, const d4r_validate_record *record, const float *slot);
 
 #endif

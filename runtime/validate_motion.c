@@ -4,17 +4,22 @@
 #include <string.h>
 #include "runtime/validate.h"
 
-#define MIN_FRAMES 3       /* frames that must agree */
-#define MIN_GAIN 1.5       /* dB by which another reading must fit better on average */
-#define MIN_FRAME_GAIN 0.4 /* ... in every frame */
-#define MIN_OVER_ZERO 0.6  /* dB by which it must beat no vectors at all */
-#define MIN_LENGTH 0.4     /* render pixels: shorter vectors tell nothing */
-#define MIN_MATCH 0.75     /* correlation with the warped frame from which on the vectors are trusted */
-#define SIGN_SHARE (-0.6)  /* share of the declared jitter that the image moves by */
+#define MIN_FRAMES 3        /* frames that must agree */
+#define MIN_GAIN 1.5        /* dB by which another reading must fit better on average */
+#define MIN_FRAME_GAIN 0.4  /* ... in every frame */
+#define MIN_OVER_ZERO 0.6   /* dB by which it must beat no vectors at all */
+#define UNRELATED_GAIN 3.0  /* dB by which no vectors must fit better */
+#define UNRELATED_MATCH 0.8 /* ... and how badly the declared ones must match */
+#define MIN_LENGTH 0.4      /* render pixels: shorter vectors tell nothing */
+#define MIN_MATCH 0.75      /* correlation with the warped frame from which on the vectors are trusted */
+#define SIGN_SHARE (-0.6)   /* share of the declared jitter that the image moves by */
 #define LOW_SHARE 0.72
 #define HIGH_SHARE 1.5
 #define NO_SHARE 0.2
 #define SIGN_PAIRS 5
+#define MIN_EXPLAINED \
+    0.05 /* of the squared difference, by the shifts: moire moves otherwise, but explains little */
+#define ABSENT_ERROR 0.05
 #define SCALE_PAIRS 6
 #define MAX_ERROR 0.15 /* standard error of a share */
 #define LONG 48.0      /* frames after which sums are halved */
@@ -172,7 +177,9 @@ static void judge_motion(d4r_validate *v, uint64_t frame)
     r = &v->readings[best];
     if (gain < MIN_GAIN || e->wins[best] < 0.85 * frames) return;
     if (r->kind == D4R_READING_ZERO) {
-        if (frames >= 2 * MIN_FRAMES)
+        /* Things whose light stands still while they move fit badly too, but only they. */
+        if (frames >= 2 * MIN_FRAMES && gain >= UNRELATED_GAIN && v->matches > 0 &&
+            v->match[0] < UNRELATED_MATCH)
             d4r_validate_find(
                 v, D4R_FINDING_MOTION_UNRELATED, frame, gain / MIN_GAIN,
                 "motion vectors do not seem to describe the frames: without them the frame before fits %.1f "
@@ -224,13 +231,14 @@ static bool solve(const double normal[4][4], const double right[4], double x[4],
     return true;
 }
 
-bool d4r_validate_jitter_share(const d4r_evidence *e, double share[2], double error[2])
+bool d4r_validate_jitter_share(const d4r_evidence *e, double share[2], double error[2], double *explained)
 {
     double x[4], diagonal[4];
     if (e->jitter_pairs < MIN_FRAMES || !solve(e->normal, e->right, x, diagonal)) return false;
     double left = e->squares;
     for (int i = 0; i < 4; i++) left -= x[i] * e->right[i];
     if (left < 0) return false; /* more explained than there is */
+    *explained = 1 - left / fmax(e->squares, 1e-30);
     /* The blur makes about 25 pixels one observation. */
     double variance = left / fmax(e->pixels, 1) * 25;
     for (int i = 0; i < 2; i++) {
@@ -283,22 +291,22 @@ static void name_scale(d4r_validate *v, uint64_t frame, const double share[2], d
 static void judge_jitter(d4r_validate *v, uint64_t frame)
 {
     const d4r_evidence *e = &v->evidence;
-    double share[2], error[2];
+    double share[2], error[2], explained;
     bool minus[2], fine[2], off[2];
     /* Wrong vectors leave shifts of their own. */
     if (d4r_validate_known(v, D4R_FINDING_RENDER_RECTANGLE) ||
         d4r_validate_known(v, D4R_FINDING_MOTION_SIGN) || d4r_validate_known(v, D4R_FINDING_MOTION_SCALE) ||
         d4r_validate_known(v, D4R_FINDING_MOTION_UNIT) || d4r_validate_known(v, D4R_FINDING_MOTION_UNRELATED))
         return;
-    if (!d4r_validate_jitter_share(e, share, error)) return;
+    if (!d4r_validate_jitter_share(e, share, error, &explained)) return;
     for (int i = 0; i < 2; i++) {
         if (error[i] > MAX_ERROR * fmax(1, fabs(share[i]))) return;
         minus[i] = share[i] < SIGN_SHARE;
         fine[i] = share[i] > 0.4;
         off[i] = share[i] > HIGH_SHARE || share[i] < LOW_SHARE;
     }
-    if (e->jitter_pairs >= SIGN_PAIRS && (minus[0] || fine[0]) && (minus[1] || fine[1]) &&
-        (minus[0] || minus[1])) {
+    if (e->jitter_pairs >= SIGN_PAIRS && explained >= MIN_EXPLAINED && (minus[0] || fine[0]) &&
+        (minus[1] || fine[1]) && (minus[0] || minus[1])) {
         const char *axis = minus[0] && minus[1] ? "" : minus[0] ? ".x" : ".y";
         d4r_validate_find(
             v, D4R_FINDING_JITTER_SIGN, frame, fmin(share[0], share[1]) / SIGN_SHARE,
@@ -307,7 +315,8 @@ static void judge_jitter(d4r_validate *v, uint64_t frame)
             "%.2f (y) of the declared jitter, 1 is right; negate settings.jitter%s, or the offset of the "
             "projection (the sample of pixel x lies at x + 0.5 + jitter, y down)",
             axis, e->jitter_pairs, share[0], share[1], axis);
-    } else if (e->jitter_pairs >= SCALE_PAIRS && fabs(share[0]) < NO_SHARE && fabs(share[1]) < NO_SHARE) {
+    } else if (e->jitter_pairs >= SCALE_PAIRS && fabs(share[0]) < NO_SHARE && fabs(share[1]) < NO_SHARE &&
+               error[0] < ABSENT_ERROR && error[1] < ABSENT_ERROR) {
         d4r_validate_find(
             v, D4R_FINDING_JITTER_ABSENT, frame, NO_SHARE / fmax(fmax(share[0], share[1]), 0.04),
             "the image does not seem to be jittered as declared: over %.0f frames it moved by %.2f (x) and "
@@ -315,8 +324,8 @@ static void judge_jitter(d4r_validate *v, uint64_t frame)
             "(y) of settings.jitter; apply the jitter to the projection, or, if the vectors contain it, set "
             "conventions.motion_jittered",
             e->jitter_pairs, share[0], share[1]);
-    } else if (e->jitter_pairs >= SCALE_PAIRS && off[0] && off[1] && share[0] > 0.25 && share[1] > 0.25 &&
-               (share[0] > 1) == (share[1] > 1)) {
+    } else if (e->jitter_pairs >= SCALE_PAIRS && explained >= MIN_EXPLAINED && off[0] && off[1] &&
+               share[0] > 0.25 && share[1] > 0.25 && (share[0] > 1) == (share[1] > 1)) {
         name_scale(v, frame, share, e->jitter_pairs);
     }
 }

@@ -7,6 +7,7 @@
 #include "vk_stages/stages_internal.h"
 
 #define MAX_SAMPLES 65536u /* pixels looked at a frame and slice, about */
+#define READING_STRIDE 2   /* readings of the vectors look at every other, per axis */
 
 _Static_assert(sizeof(d4r_v_params) == D4R_V_HYPOTHESES * 16 + 48 &&
                    offsetof(d4r_v_params, hypothesis_count) == D4R_V_HYPOTHESES * 16 + 16,
@@ -233,8 +234,12 @@ static d4r_status create_pipeline(d4r_v_passes *v, enum pass which)
 static d4r_status create_pipelines(d4r_v_passes *v)
 {
     const VkDescriptorSetLayout layouts[] = {v->own_layout, v->input_layout};
-    const VkPipelineLayoutCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 2, .pSetLayouts = layouts};
+    const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 8};
+    const VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+                                             .setLayoutCount = 2,
+                                             .pSetLayouts = layouts,
+                                             .pushConstantRangeCount = 1,
+                                             .pPushConstantRanges = &range};
     VkResult result =
         v->vk->fn.vkCreatePipelineLayout(v->vk->device, &info, v->vk->allocator, &v->pipeline_layout);
     if (result != VK_SUCCESS) return d4r_vk_fail(v->vk, result, "validation pipeline layout");
@@ -323,15 +328,26 @@ static void dispatch(const d4r_v_passes *v, VkCommandBuffer commands, enum pass 
     v->vk->fn.vkCmdDispatch(commands, x, y, z);
 }
 
+static void measure(const d4r_v_passes *v, VkCommandBuffer commands, uint32_t first_slice, uint32_t stride,
+                    uint32_t columns, uint32_t rows, uint32_t slices)
+{
+    const uint32_t push[] = {first_slice, stride};
+    v->vk->fn.vkCmdPushConstants(commands, v->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,
+                                 push);
+    dispatch(v, commands, MEASURE, columns, rows, slices);
+}
+
 void d4r_v_passes_record(d4r_v_passes *v, VkCommandBuffer commands, d4r_v_params *params)
 {
     const d4r_size r = v->stages->frame.settings.render;
     const VkDescriptorSet sets[] = {v->sets[v->stages->frame.index & 1], v->stages->input_set};
-    params->step = step_of(r.width, r.height);
-    params->group_columns = groups_along(r.width, params->step);
-    const uint32_t rows = groups_along(r.height, params->step);
-    params->groups = params->group_columns * rows;
-    params->phase = params->sequence * 7 % (params->step * params->step);
+    const uint32_t step = step_of(r.width, r.height), few = step * READING_STRIDE;
+    const uint32_t columns = groups_along(r.width, step), rows = groups_along(r.height, step);
+    const uint32_t few_columns = groups_along(r.width, few), few_rows = groups_along(r.height, few);
+    params->step = step;
+    params->groups = columns * rows;
+    params->reading_groups = few_columns * few_rows;
+    params->phase = params->sequence * 7;
     if (!params->has_previous) drop_history(v, commands);
     v->vk->fn.vkCmdUpdateBuffer(commands, v->buffers[OWN].buffer, 0, sizeof *params, params);
     order(v, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -341,7 +357,9 @@ void d4r_v_passes_record(d4r_v_passes *v, VkCommandBuffer commands, d4r_v_params
     dispatch(v, commands, PREPARE, (r.width + D4R_V_GROUP - 1) / D4R_V_GROUP,
              (r.height + D4R_V_GROUP - 1) / D4R_V_GROUP, 1);
     next_pass(v, commands);
-    dispatch(v, commands, MEASURE, params->group_columns, rows, D4R_V_SLICES);
+    if (params->has_previous)
+        measure(v, commands, 0, READING_STRIDE, few_columns, few_rows, params->hypothesis_count);
+    measure(v, commands, D4R_V_HYPOTHESES, 1, columns, rows, D4R_V_SLICES - D4R_V_HYPOTHESES);
     dispatch(v, commands, LINES, (r.width + r.height + 63) / 64, 1, 1);
     next_pass(v, commands);
     dispatch(v, commands, REDUCE, D4R_V_SLICES + 1, 1, 1);

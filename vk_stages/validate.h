@@ -13,7 +13,7 @@ typedef struct d4r_v_passes d4r_v_passes;
 d4r_status d4r_v_passes_create(const d4r_vk *vk, d4r_m_stages *stages, d4r_v_passes **passes);
 void d4r_v_passes_destroy(d4r_v_passes **passes);
 
-/* For the frame whose front the stages recorded last, into the same command buffer. Fills step, groups, group_columns
+/* For the frame whose front the stages recorded last, into the same command buffer. Fills step, groups, reading_groups
  * and phase of *params. has_previous 0 drops what is kept of earlier frames. */
 void d4r_v_passes_record(d4r_v_passes *passes, VkCommandBuffer commands, d4r_v_params *params);
 

@@ -13,6 +13,11 @@ layout(local_size_x = D4R_V_GROUP, local_size_y = D4R_V_GROUP) in;
 layout(set = 1, binding = D4R_BIND_DEPTH) uniform texture2D depth_image;
 layout(set = 1, binding = D4R_BIND_MOTION) uniform texture2D motion_image;
 layout(set = 0, binding = D4R_V_BIND_PARTIALS, std430) writeonly buffer partial_block { vec4 partials[]; };
+layout(push_constant) uniform push_block
+{
+    uint first_slice;
+    uint stride; // times v.step: the readings look at fewer pixels than the other tests
+};
 shared vec4 sums_a[D4R_V_GROUP * D4R_V_GROUP];
 shared vec4 sums_b[D4R_V_GROUP * D4R_V_GROUP]; // w: a maximum
 
@@ -141,14 +146,15 @@ void measure_bad(ivec2 pixel, inout vec4 a)
 
 void main()
 {
-    uint slice = gl_WorkGroupID.z;
+    uint slice = gl_WorkGroupID.z + first_slice;
     int index = int(gl_LocalInvocationIndex);
-    ivec2 pixel = ivec2(gl_GlobalInvocationID.xy) * int(v.step) + ivec2(v.phase % v.step, v.phase / v.step);
+    int step = int(v.step * stride), phase = int(v.phase) % (step * step);
+    ivec2 pixel = ivec2(gl_GlobalInvocationID.xy) * step + ivec2(phase % step, phase / step);
     vec4 a = vec4(0.0), b = vec4(0.0, 0.0, 0.0, -3e38);
     if (all(lessThan(pixel, p.render))) {
         bool pair = v.has_previous != 0u;
         if (slice < D4R_V_HYPOTHESES) {
-            if (pair && slice < v.hypothesis_count) measure_reading(pixel, slice, a);
+            if (pair) measure_reading(pixel, slice, a);
         } else if (slice == D4R_V_SLICE_SHIFT) {
             if (pair) measure_shift(pixel, a, b);
         } else if (slice == D4R_V_SLICE_MATCH) {
@@ -164,16 +170,16 @@ void main()
     sums_a[index] = a;
     sums_b[index] = b;
     barrier();
-    for (int step = D4R_V_GROUP * D4R_V_GROUP / 2; step > 0; step >>= 1) {
-        if (index < step) {
-            sums_a[index] += sums_a[index + step];
-            vec4 other = sums_b[index + step];
+    for (int half_size = D4R_V_GROUP * D4R_V_GROUP / 2; half_size > 0; half_size >>= 1) {
+        if (index < half_size) {
+            sums_a[index] += sums_a[index + half_size];
+            vec4 other = sums_b[index + half_size];
             sums_b[index] = vec4(sums_b[index].xyz + other.xyz, max(sums_b[index].w, other.w));
         }
         barrier();
     }
     if (index != 0) return;
-    uint at = (slice * v.groups + gl_WorkGroupID.y * v.group_columns + gl_WorkGroupID.x) * 2u;
+    uint at = (slice * v.groups + gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * 2u;
     partials[at] = sums_a[0];
     partials[at + 1u] = sums_b[0];
 }

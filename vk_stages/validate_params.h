@@ -21,13 +21,13 @@ struct d4r_v_params {
     d4r_gpu_vec4 hypotheses[D4R_V_HYPOTHESES];
     d4r_gpu_vec4 shift; /* xy: jitter - previous jitter; zw: the vectors' own offset (motion_jittered) */
     D4R_V_UINT hypothesis_count;
-    D4R_V_UINT has_previous; /* the analysis image of the frame before is of the same size and sequence */
-    D4R_V_UINT slot;         /* of the ring */
-    D4R_V_UINT sequence;     /* written into the slot */
-    D4R_V_UINT step;         /* every step-th pixel is looked at, per axis */
-    D4R_V_UINT groups;       /* work groups a slice */
-    D4R_V_UINT group_columns;
-    D4R_V_UINT phase; /* which of the step * step pixels */
+    D4R_V_UINT has_previous;   /* the analysis image of the frame before is of the same size and sequence */
+    D4R_V_UINT slot;           /* of the ring */
+    D4R_V_UINT sequence;       /* written into the slot */
+    D4R_V_UINT step;           /* every step-th pixel is looked at, per axis */
+    D4R_V_UINT groups;         /* work groups a slice */
+    D4R_V_UINT reading_groups; /* ... of the readings, which look at fewer pixels */
+    D4R_V_UINT phase;          /* which of the step * step pixels */
 };
 
 /* Set 0. The stages' own numbers for the first two, so that the stages' includes can be used. */

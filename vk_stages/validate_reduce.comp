@@ -22,7 +22,9 @@ void store(uint slice, vec4 a, vec4 b)
 void reduce_slice(uint slice, uint index)
 {
     vec4 a = vec4(0.0), b = vec4(0.0, 0.0, 0.0, -3e38);
-    for (uint i = index; i < v.groups; i += 256u) {
+    uint groups = slice < D4R_V_HYPOTHESES ? v.reading_groups : v.groups;
+    if (slice < D4R_V_HYPOTHESES && (slice >= v.hypothesis_count || v.has_previous == 0u)) groups = 0u;
+    for (uint i = index; i < groups; i += 256u) {
         uint at = (slice * v.groups + i) * 2u;
         vec4 other = partials[at + 1u];
         a += partials[at];

@@ -137,6 +137,7 @@ static const struct {
     [PLANT_MOTION_HALF] = {"motion x 1/2", D4R_FINDING_MOTION_SCALE},
     [PLANT_MOTION_NDC] = {"motion in NDC (y up) as pixels", D4R_FINDING_MOTION_UNIT},
     [PLANT_MOTION_UV] = {"motion in UV as pixels", D4R_FINDING_MOTION_UNIT},
+    [PLANT_MOTION_STALE] = {"motion of something else", D4R_FINDING_MOTION_UNRELATED},
     [PLANT_DEPTH] = {"inverted depth as regular", D4R_FINDING_DEPTH_CONVENTION},
     [PLANT_DEPTH_REGULAR] = {"regular depth as inverted", D4R_FINDING_DEPTH_CONVENTION},
     [PLANT_RECTANGLE_ORIGIN] = {"rectangle at a wrong origin", D4R_FINDING_RENDER_RECTANGLE},
@@ -282,6 +283,12 @@ static void apply_motion(plant p, play_frame *f)
         break;
     case PLANT_MOTION_UV:
         scale_motion(f, 1 / w, 1 / h);
+        break;
+    case PLANT_MOTION_STALE:
+        for (size_t i = 0; i < (size_t)f->motion_image.width * f->motion_image.height; i++) {
+            f->motion[2 * i] = 17 - (float)(i % 5);
+            f->motion[2 * i + 1] = -11;
+        }
         break;
     default:
         apply_values(p, f);

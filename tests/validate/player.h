@@ -45,6 +45,7 @@ typedef enum plant {
     PLANT_MOTION_HALF,
     PLANT_MOTION_NDC,
     PLANT_MOTION_UV,
+    PLANT_MOTION_STALE,
     PLANT_DEPTH,
     PLANT_DEPTH_REGULAR, /* 1 - depth, declared as inverted */
     PLANT_RECTANGLE_ORIGIN,

@@ -9,20 +9,20 @@
 static void print(const play_list *list, plant p, const play_result *r, size_t count)
 {
     const d4r_evidence *e = &r->evidence;
-    double share[2] = {NAN, NAN}, error[2] = {NAN, NAN}, best = -99;
+    double share[2] = {NAN, NAN}, error[2] = {NAN, NAN}, best = -99, explained = NAN;
     int which = 0;
     for (int i = 1; i < D4R_V_HYPOTHESES && e->motion_frames > 0; i++)
         if (e->gain[i] / e->motion_frames > best && e->gain[i] != 0) {
             best = e->gain[i] / e->motion_frames;
             which = i;
         }
-    d4r_validate_jitter_share(e, share, error);
+    d4r_validate_jitter_share(e, share, error, &explained);
     printf(
         "%s | %s | frames %zu | match %.2f | best reading %d %+.2f dB over %.0f | jitter %.2f+-%.2f "
-        "%.2f+-%.2f of %.0f | "
+        "%.2f+-%.2f of %.0f, %.2f explained | "
         "zeros %.4f ones %.4f mean %.3f votes %.0f:%.0f | level frames %.0f | geometric %.2f | lines %.0f\n",
         list->name, plant_name(p), count, r->least_match, which, best, e->motion_frames, share[0], error[0],
-        share[1], error[1], e->jitter_pairs, e->zeros / e->depth_pixels, e->ones / e->depth_pixels,
+        share[1], error[1], e->jitter_pairs, explained, e->zeros / e->depth_pixels, e->ones / e->depth_pixels,
         e->depth_sum / e->depth_pixels, e->nearer_before, e->farther_before, e->level_frames, e->geometric,
         e->lines_frames);
     for (uint32_t i = 0; i < r->count; i++)
