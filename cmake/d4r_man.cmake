@@ -10,8 +10,8 @@ set(d4r_man_pages
   "d4r-model|make, inspect and verify models")
 
 find_program(D4R_AWK NAMES awk mawk gawk)
-if(NOT D4R_BUILD_TOOLS OR NOT D4R_AWK OR CMAKE_CROSSCOMPILING)
-  message(STATUS "Manual pages are not built: they need the tools, awk, and a machine that runs them")
+if(NOT D4R_BUILD_TOOLS OR NOT D4R_AWK OR CMAKE_CROSSCOMPILING OR D4R_SANITIZE)
+  message(STATUS "Manual pages are not built: they need the tools, awk, a machine that runs them, and no sanitizer")
   return()
 endif()
 set(names)

@@ -99,7 +99,7 @@ static VkDeviceMemory allocate(const app *a, VkMemoryRequirements needs, VkMemor
            (!(needs.memoryTypeBits >> type & 1) || (types.memoryTypes[type].propertyFlags & flags) != flags))
         type++;
     VkMemoryAllocateInfo info = {VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, NULL, needs.size, type};
-    VkDeviceMemory memory;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
     check(type == types.memoryTypeCount ? -1 : vkAllocateMemory(a->device, &info, NULL, &memory),
           "vkAllocateMemory");
     return memory;
