@@ -217,7 +217,7 @@ static void test_refusals(void **state)
     assert_null(stages);
     assert_non_null(strstr(device.last_log, "need"));
     desc.output = (d4r_size){64, 64};
-    desc.output_format = VK_FORMAT_R8G8B8A8_UNORM;
+    desc.output_format = VK_FORMAT_R32G32B32A32_UINT;
     assert_int_equal(d4r_m_stages_create(&desc, &stages), D4R_ERROR_ARGUMENT);
     assert_null(stages);
     assert_int_equal(device.messages, 0);
