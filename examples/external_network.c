@@ -158,7 +158,7 @@ d4r_status external_network(const d4r_log *log, d4r_network **network)
     const d4r_network_callbacks callbacks = {.user = s,
                                              .name = "example",
                                              .needs_host_map = true,
-                                             .watchdog_ms = 5000,
+                                             .watchdog_ms = 60000, /* a busy machine is slow */
                                              .attach = attach,
                                              .run = run,
                                              .cancel = cancel,

@@ -52,6 +52,8 @@ d4r_status hip_stream_network(const d4r_model *model, const d4r_log *log, d4r_ne
     }
     atexit(end);
 
-    const d4r_hip_network_params params = {.library = path ? path : "libamdhip64.so", .stream = hip.stream};
+    /* The bound is for the emulated device of the tests; the default of 2 s is right for a card. */
+    const d4r_hip_network_params params = {
+        .library = path ? path : "libamdhip64.so", .stream = hip.stream, .watchdog_ms = 60000};
     return d4r_network_create_hip(model, &params, log, network);
 }
