@@ -74,13 +74,19 @@ void d4r_validate_find(d4r_validate *v, d4r_finding_code code, uint64_t frame, d
 
 /* ---- recording ---- */
 
+/* What a slot is marked with: exact as a float, and never 0, which a slot holds that was not written yet. */
+static uint32_t sequence_of(uint64_t id)
+{
+    return (uint32_t)(id & 0x7fffff) + 1;
+}
+
 void d4r_validate_record_front(d4r_validate *v, VkCommandBuffer commands, uint64_t id,
                                const d4r_m_frame *frame)
 {
     const d4r_frame_settings *s = &frame->settings;
     bool same = v->previous_render.width == s->render.width && v->previous_render.height == s->render.height;
     d4r_validate_record *record = &v->ring[id % D4R_V_RING];
-    d4r_v_params params = {.slot = (uint32_t)(id % D4R_V_RING), .sequence = (uint32_t)(id & 0xffffff)};
+    d4r_v_params params = {.slot = (uint32_t)(id % D4R_V_RING), .sequence = sequence_of(id)};
     d4r_validate_poll(v);
     *record = (d4r_validate_record){.id = id,
                                     .waiting = true,
@@ -119,7 +125,7 @@ void d4r_validate_poll(d4r_validate *v)
         if (!record->waiting || record->id != v->next_read) continue;
         record->waiting = false;
         /* A discarded frame wrote nothing. */
-        if ((uint64_t)slot[D4R_V_SLICE_HEADER * 8] != (record->id & 0xffffff)) continue;
+        if (slot[D4R_V_SLICE_HEADER * 8] != (float)sequence_of(record->id)) continue;
         d4r_validate_take(v, record, slot);
     }
 }

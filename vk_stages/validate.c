@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include "runtime/base/log.h"
 #include "vk_stages/stages_internal.h"
 
@@ -78,6 +79,7 @@ static d4r_status create_memory(d4r_v_passes *v)
     for (int i = 0; i < BUFFER_COUNT && status == D4R_OK; i++)
         status = d4r_vk_buffer_create(v->vk, table[i].name, table[i].size, table[i].usage, table[i].required,
                                       table[i].preferred, false, &v->buffers[i]);
+    if (status == D4R_OK) memset(v->buffers[RING].map, 0, v->buffers[RING].size);
     for (int i = 0; i < 2 && status == D4R_OK; i++)
         status =
             d4r_vk_image_create(v->vk, i ? "validation analysis odd" : "validation analysis even",
