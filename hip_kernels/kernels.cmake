@@ -3,8 +3,9 @@
 # Needs clang >= 19 with the AMDGPU target (Debian: clang-19 lld-19), or ROCm's hipcc or clang named by the environment
 # or cache variable D4R_HIPCC. No ROCm headers or libraries are used.
 
-set(D4R_KERNEL_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -std=c++17 -O3 -ffp-contract=off
-  -Wall -Wextra -Werror)
+# Without -fuse-cuid=none the code object holds a symbol named after the path of its output: no two builds were alike.
+set(D4R_KERNEL_FLAGS -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc -fuse-cuid=none -std=c++17 -O3
+  -ffp-contract=off -Wall -Wextra -Werror)
 set(D4R_KERNEL_SOURCES_m hip_kernels/m_kernels.hip hip_kernels/m_args.h hip_kernels/m_block.h
   hip_kernels/m_kernel_config.h hip_kernels/tile_gfx.h hip_kernels/tile_gfx_rows.h hip_kernels/tile_gfx11.h
   hip_kernels/tile_gfx12.h models/format/m_layout.h)
@@ -80,4 +81,14 @@ foreach(line ${lines})
   endforeach()
 endforeach()
 add_custom_target(kernels DEPENDS ${objects})
+
+# Built a second time, into another folder, a code object is the same file.
+if(D4R_BUILD_TESTS AND NOT D4R_SANITIZE)
+  string(REPLACE ";" " " flags "${D4R_KERNEL_FLAGS}")
+  add_test(NAME kernels_reproducible WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMAND sh -c "again=$(mktemp) && trap 'rm -f $again' EXIT && \
+      ${D4R_HIPCC} ${flags} --offload-arch=gfx1201 -I. hip_kernels/m_kernels.hip -o $again && \
+      cmp $again ${CMAKE_BINARY_DIR}/kernels/gfx1201/m.hsaco")
+  set_tests_properties(kernels_reproducible PROPERTIES LABELS "hip" TIMEOUT 300)
+endif()
 install(DIRECTORY ${CMAKE_BINARY_DIR}/kernels/ DESTINATION ${CMAKE_INSTALL_LIBDIR}/d4r/kernels OPTIONAL)
