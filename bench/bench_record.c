@@ -335,7 +335,7 @@ static int record_only(way w, const d4r_model *model)
 /* Sums of callgrind's output: all, and of functions in objects that are not the library's. */
 static bool count_instructions(const char *self, way w, result *r)
 {
-    char command[1024], line[1024], file[] = "/tmp/bench_record.XXXXXX";
+    char command[1024], line[1024], file[] = P_tmpdir "/bench_record.XXXXXX";
     const int fd = mkstemp(file);
     double all = 0, own = 0;
     FILE *out;
