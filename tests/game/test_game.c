@@ -323,8 +323,9 @@ static double stored(int output, const uint8_t *texel, int channel)
     case 1:
         return (word >> 10 * channel & (channel == 3 ? 3u : 1023u)) / (channel == 3 ? 3.0 : 1023.0);
     case 2: { /* 11 and 10 bits: half without its low bits */
+        if (channel == 3) return 0;
         const uint32_t bits = channel == 2 ? (word >> 22) << 5 : (word >> 11 * channel & 0x7ff) << 4;
-        return channel == 3 ? 0 : (double)cli_half_to_float((uint16_t)bits);
+        return (double)cli_half_to_float((uint16_t)bits);
     }
     case 3:
     case 5:

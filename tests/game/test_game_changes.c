@@ -300,8 +300,8 @@ static void many_instances(void **state)
         assert_true(i == 0 || memcmp(alone[i], alone[0], bytes) != 0);
         game_rig_destroy_set(&rigs[i], &sets[i]);
         game_rig_destroy(&rigs[i]);
-        free(alone[i]);
     }
+    for (int i = 0; i < COUNT; i++) free(alone[i]);
     assert_int_equal(device.messages, 0);
 }
 
