@@ -269,21 +269,12 @@ static void whole_product(void **state)
         print_message("set D4R_LONG_TESTS=1 for the whole product\n");
         skip();
     }
-    for (int k = 0; k < GAME_OUTPUTS * GAME_LAYOUTS * 16; k++) {
-        choice[OUTPUT] = k / (GAME_LAYOUTS * 16);
-        choice[LAYOUTS] = k / 16 % GAME_LAYOUTS;
-        choice[OUTPUT_COPIED] = k & 1;
-        choice[ORIGINS] = k >> 1 & 1;
-        choice[ROTATING] = k >> 2 & 1;
-        choice[QUEUED] = k >> 3 & 1;
-        try_case(choice);
-    }
-    memset(choice, 0, sizeof choice);
     for (int i = 0; i < GAME_COLORS * GAME_MOTIONS * GAME_DEPTHS; i++) {
         for (int k = 0; k < 16; k++) {
-            choice[COLOR] = i / (GAME_MOTIONS * GAME_DEPTHS);
-            choice[MOTION] = i / GAME_DEPTHS % GAME_MOTIONS;
-            choice[DEPTH] = i % GAME_DEPTHS;
+            choice[COLOR] =
+                i % GAME_COLORS; /* every format is met among the first GAME_COLORS combinations */
+            choice[MOTION] = (i % GAME_COLORS + i / GAME_COLORS) % GAME_MOTIONS;
+            choice[DEPTH] = (i % GAME_COLORS + i / GAME_COLORS) % GAME_DEPTHS;
             choice[COLOR_COPIED] = choice[MOTION_COPIED] = choice[DEPTH_COPIED] = k & 1;
             choice[ORIGINS] = k >> 1 & 1;
             choice[ROTATING] = k >> 2 & 1;
@@ -294,6 +285,16 @@ static void whole_product(void **state)
                GAME_COLORS * GAME_MOTIONS * GAME_DEPTHS, cases_compared, frames_run,
                (double)(test_now_ms() - start) / 1000);
         fflush(stdout);
+    }
+    memset(choice, 0, sizeof choice);
+    for (int k = 0; k < GAME_OUTPUTS * GAME_LAYOUTS * 16; k++) {
+        choice[OUTPUT] = k / (GAME_LAYOUTS * 16);
+        choice[LAYOUTS] = k / 16 % GAME_LAYOUTS;
+        choice[OUTPUT_COPIED] = k & 1;
+        choice[ORIGINS] = k >> 1 & 1;
+        choice[ROTATING] = k >> 2 & 1;
+        choice[QUEUED] = k >> 3 & 1;
+        try_case(choice);
     }
 }
 

@@ -32,7 +32,7 @@ typedef enum hipemu_callback_policy {
 } hipemu_callback_policy;
 
 typedef struct hipemu_config {
-    int device_count;
+    atomic_int device_count; /* read without the lock by a thread that ends while a test starts anew */
     char arch[HIPEMU_MAX_DEVICES][32];
     int pci[HIPEMU_MAX_DEVICES][3]; /* domain, bus, device */
     int version;
