@@ -256,6 +256,37 @@ static void failures(void **state)
     assert_int_equal(device.messages, 0);
 }
 
+/* The word of the first frame is lost (its fill left out), the stream waits for it: once the watchdog has given the frame
+ * up, the embedder's stream goes on, long before another frame or the end of the engine. */
+static void given_up_frame_frees_the_stream(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i < 4; i += 2) { /* marker, with the event and with the callback */
+        hip_variant variant = hip_variant_at(i);
+        hip_rig h;
+        assert_int_equal(variant.strategy, D4R_HANDOFF_MARKER);
+        env_reset("gfx1201");
+        env_apply();
+        d4r_hip_stream stream = create_stream(0);
+        assert_int_equal(hip_rig_open_on(&h, &device, model, &variant, 500 * SLOWNESS, stream), D4R_OK);
+        watch_leave_out(WATCH_WITHOUT_FILL);
+        d4r_frame frame = rig_frame(&h.r, 0);
+        /* Launched by the hand-off's thread, it waits there. */
+        for (int n = 0; n < 400 * SLOWNESS && hip.query(stream) == 0; n++) test_sleep_ms(1);
+        assert_int_not_equal(hip.query(stream), 0);
+        assert_true(rig_wait(&h.r, 10000 * SLOWNESS));
+        assert_int_equal(d4r_frame_status(&frame), D4R_ERROR_TIMEOUT);
+        const uint64_t begin = test_now_ms();
+        while (hip.query(stream) != 0 && test_now_ms() - begin < (uint64_t)5000 * SLOWNESS) test_sleep_ms(5);
+        assert_int_equal(hip.query(stream), 0);
+        watch_leave_out(WATCH_ALL);
+        hip_rig_close(&h);
+        assert_int_equal(hip.destroy(stream), 0);
+        assert_int_equal(env_live(), 0);
+    }
+    assert_int_equal(device.messages, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +294,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(in_order),
         cmocka_unit_test(other_devices),
         cmocka_unit_test(failures),
+        cmocka_unit_test(given_up_frame_frees_the_stream),
     };
     if (!vk_test_create(&device)) return 77;
     env_start();
