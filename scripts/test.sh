@@ -55,7 +55,7 @@ if [ $quick -eq 0 ]; then
         run asan -LE no-asan
         run tsan -L "tsan|timing"
     else
-        run asan -LE "no-asan|timing"
+        run asan -LE "no-asan|timing|long-asan"
         run tsan -L tsan
     fi
 fi

@@ -304,10 +304,12 @@ static void creation_failures(void **state)
     d4r_engine_params engine_params = rig_engine_params(&device, &params);
     d4r_engine *engine = NULL;
     unsigned fds = open_fds();
+    /* Sanitizer builds take some of the calls, the long runs all. */
+    const uint32_t step = getenv("D4R_LONG_TESTS") ? 1 : CREATION_STEP;
     uint32_t calls = 0;
     (void)state;
     hook_init(&device);
-    for (;; calls++) {
+    for (;; calls += step) {
         d4r_status status;
         hook_fail_at(calls);
         rig_last_error();
