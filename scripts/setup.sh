@@ -30,6 +30,7 @@ test_packages=(
     g++=4:12.2.0                    # the public headers compile as C++ too
     libglfw3-dev=3.3.8              # window of the interactive example
     xvfb=2:21.1.7                   # a display for it on machines without one
+    groff-base=1.22.4               # reads the manual pages in their test
     python3 python3-numpy=1:1.24.2  # second opinion on the network and the metrics
     xz-utils
 )

@@ -6,6 +6,7 @@ set -eu
 build=$1 source=$2 work=$3 version=$4
 here=$(cd "$(dirname "$0")" && pwd)
 run=$source/tests/examples/run.sh
+export CMAKE_GENERATOR=Ninja # what scripts/setup.sh installs; a machine may be without make
 fail() { echo "test_package: $*"; exit 1; }
 rm -rf "$work"
 mkdir -p "$work"
