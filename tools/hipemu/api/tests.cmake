@@ -22,7 +22,7 @@ endfunction()
 
 hipemu_test(hipemu_api_test ${tests}/api_test.c)
 add_test(NAME hipemu_api COMMAND hipemu_api_test)
-set_tests_properties(hipemu_api PROPERTIES LABELS hipemu TIMEOUT 600)
+set_tests_properties(hipemu_api PROPERTIES LABELS "hipemu;tsan" TIMEOUT 600)
 
 if(NOT HIPEMU_CLANG)
   message(STATUS "hipemu: no clang >= 19: conformance and launch tests are left out")
@@ -113,7 +113,7 @@ hipemu_test(hipemu_launch_test ${tests}/launch_test.c)
 target_link_libraries(hipemu_launch_test PRIVATE ${CJSON_LIBRARIES})
 add_dependencies(hipemu_launch_test hipemu_test_code)
 add_test(NAME hipemu_launch COMMAND hipemu_launch_test)
-set_tests_properties(hipemu_launch PROPERTIES LABELS hipemu TIMEOUT 300)
+set_tests_properties(hipemu_launch PROPERTIES LABELS "hipemu;tsan" TIMEOUT 300)
 
 add_executable(hipemu_model_test ${tests}/model_test.c $<TARGET_OBJECTS:hipemu_counts>)
 target_include_directories(hipemu_model_test PRIVATE ${CMOCKA_INCLUDE_DIRS})
