@@ -87,6 +87,9 @@ d4r_status cli_publish(char *temporary, const char *path, const d4r_log *log);
 void cli_discard(char *temporary);
 /* Writes to a temporary name next to path and publishes it. */
 d4r_status cli_write_file(const char *path, const void *data, size_t size, const d4r_log *log);
+/* Every regular file of a folder is an input of this run, as what cli_read_file reads is: publishing and cli_check_writable
+ * refuse to replace one (IO). */
+void cli_note_inputs(const char *folder);
 /* Whether a file could be created at path: for outputs that are written after a long run. */
 d4r_status cli_check_writable(const char *path, const d4r_log *log);
 /* Removes a folder and what is in it. Only for folders that this process made. */

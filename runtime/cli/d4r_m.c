@@ -105,6 +105,7 @@ typedef struct outputs {
 /* What is in the way of an output is found before the run. */
 static d4r_status begin(const m_options *options, const cli_sequence *sequence, outputs *o)
 {
+    cli_note_inputs(options->model);
     d4r_status status = options->json ? cli_check_writable(options->json, cli_log()) : D4R_OK;
     *o = (outputs){.has_pictures = options->out != NULL,
                    .has_dump = options->dump != NULL,
@@ -182,6 +183,7 @@ static int finish_check(const m_options *options, const cli_sequence *sequence, 
                         unsigned wrong)
 {
     if (cli_interrupted()) return CLI_INTERRUPTED;
+    cli_note_inputs(options->model);
     if (options->json) {
         cJSON *root = cJSON_CreateObject();
         cJSON_AddStringToObject(root, "tool", "d4r-m");

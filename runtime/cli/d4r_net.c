@@ -493,6 +493,7 @@ int main(int count, char **arguments)
     int code = parse_options(count, arguments, &o, &done);
     if (done) return code;
     cli_catch_signals();
+    cli_note_inputs(o.model);
     d4r_status status = strcmp(o.out, "-") != 0 ? cli_check_writable(o.out, cli_log()) : D4R_OK;
     if (status == D4R_OK && o.json) status = cli_check_writable(o.json, cli_log());
     if (status == D4R_OK) {

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,6 +20,57 @@ bool cli_exists(const char *path)
 {
     struct stat info;
     return !stat(path, &info);
+}
+
+/* ---- what a run reads, no output of it may replace ---- */
+
+static struct {
+    pthread_mutex_t lock;
+    struct stat *files;
+    size_t count, room;
+} inputs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool known_input(const struct stat *info)
+{
+    for (size_t i = 0; i < inputs.count; i++)
+        if (inputs.files[i].st_dev == info->st_dev && inputs.files[i].st_ino == info->st_ino) return true;
+    return false;
+}
+
+static void note_input(const struct stat *info)
+{
+    pthread_mutex_lock(&inputs.lock);
+    if (!known_input(info)) {
+        if (inputs.count == inputs.room) {
+            size_t room = inputs.room ? 2 * inputs.room : 64;
+            struct stat *files = realloc(inputs.files, room * sizeof *files);
+            if (files) inputs.files = files, inputs.room = room;
+        }
+        if (inputs.count < inputs.room) inputs.files[inputs.count++] = *info;
+    }
+    pthread_mutex_unlock(&inputs.lock);
+}
+
+void cli_note_inputs(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    struct dirent *entry;
+    struct stat info;
+    while (entries && (entry = readdir(entries)))
+        if (!fstatat(dirfd(entries), entry->d_name, &info, 0) && S_ISREG(info.st_mode)) note_input(&info);
+    if (entries) closedir(entries);
+}
+
+static d4r_status refuse_input(const char *path, const d4r_log *log)
+{
+    struct stat info;
+    if (stat(path, &info)) return D4R_OK;
+    pthread_mutex_lock(&inputs.lock);
+    bool known = known_input(&info);
+    pthread_mutex_unlock(&inputs.lock);
+    if (!known) return D4R_OK;
+    return d4r_fail(log, D4R_ERROR_IO, "%s: is read by this run and would be replaced: choose another name",
+                    path);
 }
 
 static d4r_status read_all(int fd, const char *path, size_t size, const d4r_log *log, char *data)
@@ -46,6 +98,7 @@ static d4r_status open_regular(const char *path, const char *note, size_t limit,
         return d4r_fail(log, D4R_ERROR_INPUT, "%s: %lld bytes, more than the %zu that fit here%s", path,
                         (long long)info.st_size, limit, note);
     *size = (size_t)info.st_size;
+    note_input(&info);
     return D4R_OK;
 }
 
@@ -107,8 +160,10 @@ d4r_status cli_publish(char *temporary, const char *path, const d4r_log *log)
     struct stat info;
     char *target = realpath(path, NULL); /* through symbolic links; NULL: nothing there yet */
     bool other = target && stat(target, &info) == 0 && !S_ISREG(info.st_mode);
-    d4r_status status = D4R_OK;
-    if (other)
+    d4r_status status = refuse_input(path, log);
+    if (status != D4R_OK)
+        ;
+    else if (other)
         status =
             d4r_fail(log, D4R_ERROR_IO, "%s: exists and is not a regular file: choose another name", path);
     else if (rename(temporary, target ? target : path))
@@ -143,6 +198,8 @@ d4r_status cli_check_writable(const char *path, const d4r_log *log)
         status = d4r_fail(log, D4R_ERROR_IO, "%s: is a folder, not a file", path);
     else if (access(folder, W_OK | X_OK))
         status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    else
+        status = refuse_input(path, log);
     free(folder);
     return status;
 }

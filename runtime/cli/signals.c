@@ -78,6 +78,7 @@ void cli_catch_signals(void)
     pthread_t thread;
     sigemptyset(&action.sa_mask);
     sigemptyset(&watched);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is a failed write like any other */
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         /* nohup: a hang-up that the caller ignores stays ignored. */
         if (numbers[i] == SIGHUP && !sigaction(SIGHUP, NULL, &old) && old.sa_handler == SIG_IGN) continue;

@@ -190,6 +190,24 @@ echo old >sheet.png
 expect 5 "no picture of frame 99" "$BIN/d4r-sheet" -q --frame 99 seq photos sheet.png
 [ "$(cat sheet.png)" = old ] || fail "a failed sheet changed the file"
 expect 0 "" "$BIN/d4r-sheet" -q seq photos sheet.png
+
+# What a run reads is never replaced by what it writes.
+cp -r model model.kept
+cp -r seq seq.kept
+replaced=": is read by this run and would be replaced: choose another name"
+expect 5 "seq/frames.json$replaced" "$m" -q --json seq/frames.json model seq -
+expect 5 "seq/frames.json$replaced" "$m" -q --check=only --json seq/frames.json model seq -
+expect 5 "model/model.json$replaced" "$m" -q --json model/model.json model seq -
+plane=$(cd seq && ls | grep -v json | head -n 1)
+[ -f "seq/$plane" ] && expect 5 "seq/$plane$replaced" "$m" -q --json "seq/$plane" model seq -
+expect 5 "photos/outputs.json$replaced" "$BIN/d4r-compare" -q --json photos/outputs.json photos seq
+diff -r model model.kept && diff -r seq seq.kept || fail "an input was replaced"
+# A limit on the size of files is a failed write: one line, nothing left behind.
+before=$(ls -A)
+(ulimit -f 8 && exec "$BIN/d4r-sheet" -q seq photos limited.png) >limited.text 2>&1 && code=0 || code=$?
+[ $code -eq 5 ] && [ "$(wc -l <limited.text)" -eq 1 ] || fail "a file over the limit: exit code $code: $(cat limited.text)"
+rm -f limited.text
+[ "$before" = "$(ls -A)" ] || fail "left behind: $(ls -A)"
 [ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || fail "the sheet was not replaced"
 [ -z "$(find . -name '*tmp*')" ] || fail "left behind: $(find . -name '*tmp*')"
 finish
