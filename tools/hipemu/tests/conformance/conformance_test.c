@@ -367,10 +367,11 @@ static void test_dense(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: conformance_test gfxNNNN\n");
+    if (argc != 2 && argc != 3) {
+        fprintf(stderr, "usage: conformance_test gfxNNNN [TEST]\n");
         return 2;
     }
+    if (argc == 3) cmocka_set_test_filter(argv[2]);
     arch = argv[1];
     long_run = getenv("D4R_LONG_TESTS") != NULL;
     hip_table_load();
