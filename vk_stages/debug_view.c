@@ -176,25 +176,6 @@ void d4r_debug_view_destroy(d4r_debug_view **view)
 
 /* ---- recording ---- */
 
-/* Without a frame before, both age images begin anew. Their earlier reads are ordered by the back's own barriers. */
-static void drop_age(const d4r_debug_view *v, VkCommandBuffer commands)
-{
-    VkImageMemoryBarrier images[2];
-    for (int i = 0; i < 2; i++)
-        images[i] =
-            (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                   .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                                   .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
-                                   .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-                                   .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                   .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                   .image = v->age[i].image,
-                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 0, NULL, 2, images);
-}
-
 static void dispatch(const d4r_debug_view *v, VkCommandBuffer commands, enum pass pass, uint32_t width,
                      uint32_t height)
 {
@@ -221,7 +202,8 @@ d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
     const VkDescriptorSet sets[] = {s->own_sets[s->frame.index & 1], s->input_set, target,
                                     v->sets[s->frame.index & 1]};
     /* All that is read was ordered for the downsample already. */
-    if (!known) drop_age(v, commands);
+    /* Without a frame before, both age images begin anew. Their earlier reads are ordered by the back's own barriers. */
+    if (!known) d4r_m_restart_images(v->vk, commands, v->age);
     v->vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, v->pipeline_layout, 0, 4,
                                       sets, 0, NULL);
     v->vk->fn.vkCmdPushConstants(commands, v->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,

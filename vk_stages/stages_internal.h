@@ -126,4 +126,7 @@ void d4r_m_programs_release(d4r_m_programs **programs); /* NULL content is fine 
 /* stages_params.c */
 void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *params);
 
+/* A pair of images whose content is dropped, in layout GENERAL again: for compute shaders before and after. */
+void d4r_m_restart_images(const d4r_vk *vk, VkCommandBuffer commands, const d4r_vk_image images[2]);
+
 #endif

@@ -191,3 +191,21 @@ uint32_t d4r_m_stages_resources(const d4r_m_stages *stages, d4r_m_resource *reso
     add_buffer(&list, "reconstruction", "display", false, stages->buffers[D4R_M_PACKED].buffer, r, 1, "<u4");
     return list.count;
 }
+
+void d4r_m_restart_images(const d4r_vk *vk, VkCommandBuffer commands, const d4r_vk_image images[2])
+{
+    VkImageMemoryBarrier barriers[2];
+    for (int i = 0; i < 2; i++)
+        barriers[i] =
+            (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
+                                   .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+                                   .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+                                   .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+                                   .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                   .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                   .image = images[i].image,
+                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 0, NULL, 2, barriers);
+}

@@ -304,25 +304,6 @@ static void next_pass(const d4r_v_passes *v, VkCommandBuffer commands)
           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
 }
 
-/* Earlier frames' reads are over: the stages' first barrier of the front ordered them before all that follows. */
-static void drop_history(const d4r_v_passes *v, VkCommandBuffer commands)
-{
-    VkImageMemoryBarrier images[2];
-    for (int i = 0; i < 2; i++)
-        images[i] =
-            (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                   .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                                   .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
-                                   .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-                                   .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                   .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                   .image = v->analysis[i].image,
-                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                   VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 0, NULL, 2, images);
-}
-
 static void dispatch(const d4r_v_passes *v, VkCommandBuffer commands, enum pass pass, uint32_t x, uint32_t y,
                      uint32_t z)
 {
@@ -350,7 +331,8 @@ void d4r_v_passes_record(d4r_v_passes *v, VkCommandBuffer commands, d4r_v_params
     params->groups = columns * rows;
     params->reading_groups = few_columns * few_rows;
     params->phase = params->sequence * 7;
-    if (!params->has_previous) drop_history(v, commands);
+    /* Earlier frames' reads are over: the stages' first barrier of the front ordered them before all that follows. */
+    if (!params->has_previous) d4r_m_restart_images(v->vk, commands, v->analysis);
     v->vk->fn.vkCmdUpdateBuffer(commands, v->buffers[OWN].buffer, 0, sizeof *params, params);
     order(v, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_UNIFORM_READ_BIT);

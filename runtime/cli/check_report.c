@@ -102,10 +102,12 @@ static void report_jitter(reporter *r, const cli_check *c)
               inside ? "without" : "with", c->jittered[!inside], c->jittered[inside], inside ? "no" : "yes");
         return;
     }
+    /* What the option must say in all, not on top of what it said. */
+    const unsigned negated = (unsigned)c->best_jitter ^ r->sequence->jitter_negated;
     if (c->best_jitter && !inside)
         wrong(r, "jitter fits better with %s (%.2f dB, declared %.2f): try --jitter-sign %c%c",
-              sign_names[c->best_jitter], c->jitter[c->best_jitter], c->jitter[0],
-              c->best_jitter & 1 ? '-' : '+', c->best_jitter & 2 ? '-' : '+');
+              sign_names[c->best_jitter], c->jitter[c->best_jitter], c->jitter[0], negated & 1 ? '-' : '+',
+              negated & 2 ? '-' : '+');
 }
 
 static void report_depth(reporter *r, const cli_check *c)

@@ -267,5 +267,5 @@ int main(int count, char **arguments)
     if (json) status = write_json(m, json);
     int code = status != D4R_OK ? cli_exit_code(status) : any_usable(m) ? CLI_OK : CLI_NO_DEVICE;
     free(m);
-    return code;
+    return cli_finish(code);
 }

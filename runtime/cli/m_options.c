@@ -271,6 +271,8 @@ static int check_combination(const m_options *options)
     int code = cli_check_conflicts(table, sizeof table / sizeof *table);
     if (code == CLI_OK) code = cli_sequence_conflicts();
     if (code != CLI_OK) return code;
+    if (options->json && options->out && strcmp(options->json, options->out) == 0)
+        return cli_usage_error("--json and OUT are both '%s': choose another name for one", options->json);
     if (options->no_raw && !options->exr && !options->npy && !options->png)
         return cli_usage_error("--no-raw leaves nothing to write; add --png, --exr or --npy");
     return CLI_OK;

@@ -43,6 +43,8 @@ static void apply_options(const cli_sequence_options *options, cli_sequence *seq
         sequence->uv_size = (d4r_vec2){0, 0};
     }
     if (options->exposure_mode >= 0) conventions->exposure_mode = (d4r_exposure_mode)options->exposure_mode;
+    if (options->has_jitter_sign)
+        sequence->jitter_negated = (options->jitter_sign.x < 0) | (options->jitter_sign.y < 0) << 1;
     for (size_t i = 0; i < sequence->frame_count; i++) {
         d4r_frame_settings *settings = &sequence->frames[i].settings;
         if (options->has_jitter_sign) {

@@ -21,6 +21,7 @@ typedef struct cli_sequence {
     uint32_t color_bits, motion_bits, depth_bits, reference_bits, exposure_bits; /* of raw planes */
     bool capture;                                                                /* engine capture layout */
     d4r_vec2 uv_size; /* captures: vectors are multiplied by this when loaded, which gives render pixels */
+    unsigned jitter_negated; /* bits 0, 1: x, y were negated by --jitter-sign */
     size_t frame_count, reference_count;
     cli_frame *frames;
 } cli_sequence;

@@ -202,6 +202,13 @@ plane=$(cd seq && ls | grep -v json | head -n 1)
 [ -f "seq/$plane" ] && expect 5 "seq/$plane$replaced" "$m" -q --json "seq/$plane" model seq -
 expect 5 "photos/outputs.json$replaced" "$BIN/d4r-compare" -q --json photos/outputs.json photos seq
 diff -r model model.kept && diff -r seq seq.kept || fail "an input was replaced"
+expect 2 "--json and OUT are both 'both'" "$m" --json both model seq both
+if [ -w /dev/full ]; then
+    code=0
+    "$BIN/d4r-info" >/dev/full 2>info.text || code=$?
+    [ $code -eq 5 ] && grep -q 'standard output: cannot be written' info.text || fail "d4r-info >/dev/full: exit code $code"
+    rm -f info.text
+fi
 # A limit on the size of files is a failed write: one line, nothing left behind.
 before=$(ls -A)
 (ulimit -f 8 && exec "$BIN/d4r-sheet" -q seq photos limited.png) >limited.text 2>&1 && code=0 || code=$?

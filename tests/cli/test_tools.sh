@@ -165,8 +165,8 @@ check() {
     expect 5 "vectors fit better as render pixels" $only --motion-unit output-pixels model "$DATA/brick_pan" -
     expect 5 "vectors fit better as render pixels" $only --motion-unit uv model "$DATA/brick_pan" -
     for sign in +- -+ --; do
-        expect 5 "try --jitter-sign $sign" $only --jitter-sign $sign model "$DATA/brick_pan" -
-        expect 5 "try --jitter-sign $sign" $only --jitter-sign $sign model "$DATA/static" -
+        expect 5 "try --jitter-sign ++" $only --jitter-sign $sign model "$DATA/brick_pan" -
+        expect 5 "try --jitter-sign ++" $only --jitter-sign $sign model "$DATA/static" -
     done
     expect 5 "try --motion-jittered no" $only --motion-jittered yes model "$DATA/brick_pan" -
     # Which way depth grows shows where a surface comes out from behind another; not where nothing moves.
