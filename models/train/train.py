@@ -2,6 +2,9 @@
 
 Every random choice follows from --seed and the step. A checkpoint restarts all clips and rounds the optimiser's state to
 what it stores, in the run that writes it too: going on and resuming are the same computation.
+
+Several GPUs: one process each, with --world N and --rank 0 .. N - 1. Each trains on clips of its own, and every --sync steps all
+take the mean of their weights and moments (local SGD).
 """
 import argparse
 import json
@@ -43,9 +46,13 @@ def arguments():
     p.add_argument("--geometries", type=int, default=len(GEOMETRIES), help="use the first N of the output sizes")
     p.add_argument("--eager", action="store_true", help="no torch.compile, no CUDA graph")
     p.add_argument("--no-resume", action="store_true")
-    p.add_argument("--new-phase", action="store_true", help="start the schedule again from the checkpoint's weights; it ends with this process")
+    p.add_argument("--new-phase", action="store_true", help="start the schedule again from the checkpoint's weights; it ends with this process, or after --total-seconds")
     p.add_argument("--kernels", action="store_true", help="print the kernels that a step's time goes to")
     p.add_argument("--profile", action="store_true")
+    p.add_argument("--world", type=int, default=1, help="processes that train together, one a GPU")
+    p.add_argument("--rank", type=int, default=0)
+    p.add_argument("--sync", type=int, default=4, help="steps between two exchanges of the processes")
+    p.add_argument("--meet", default="tcp://127.0.0.1:29531", help="where the processes meet")
     return p.parse_args()
 
 
@@ -97,7 +104,8 @@ class Track:
 
     def restart(self, step):
         a = self.run.args
-        self.clips = Clips(self.run.generator, self.geometry, a.batch, a.frames, [a.seed, self.index, step])
+        seed = [a.seed, self.index, step] + ([a.rank] if a.rank else [])
+        self.clips = Clips(self.run.generator, self.geometry, a.batch, a.frames, seed)
         self.ready = None
 
     def prepare(self):
@@ -202,6 +210,9 @@ class Run:
     def save(self):
         o = self.optimiser
         o.round_state()
+        if self.args.rank:
+            self.restart_clips()
+            return
         cpu = lambda ts, kind: [t.to(kind).cpu() for t in ts]
         data = {"values": cpu(o.values, torch.float32), "average": cpu(o.average, torch.float32),
                 "m": cpu(o.m, torch.bfloat16), "v": cpu(o.v, torch.bfloat16),
@@ -232,6 +243,24 @@ class Run:
     def restart_clips(self):
         for t in self.tracks:
             t.restart(self.step)
+
+    # ---- several processes ----
+
+    def exchange(self, stop, save):
+        """The mean of all processes' weights and moments, and rank 0's decisions."""
+        if self.args.world == 1:
+            return stop, save
+        import torch.distributed as distributed
+        o = self.optimiser
+        tensors = o.values + o.average + o.m + o.v + [o.usual.view(1)]
+        flags = torch.tensor([float(stop), float(save)], device=self.device) * (1.0 if self.args.rank == 0 else 0.0)
+        flat = torch.cat([t.reshape(-1) for t in tensors] + [flags * self.args.world])
+        distributed.all_reduce(flat)
+        flat /= self.args.world
+        for t, part in zip(tensors, flat.split([t.numel() for t in tensors] + [2])):
+            t.copy_(part.view(t.shape))
+        stop, save = flat[-2:].tolist()
+        return stop > 0.5, save > 0.5
 
     # ---- the loop ----
 
@@ -276,16 +305,17 @@ class Run:
     def train(self, began):
         a, recent, saved = self.args, [], time.time()
         self.resumed, start_step, current, first = time.time(), self.step, None, time.time()
-        if a.new_phase:
+        if a.new_phase and not a.total_seconds:
             a.total_seconds = self.seconds + a.seconds - (first - began)
-        while self.step < min(a.steps, a.total + self.first_step) and time.time() - began < a.seconds:
+        last, stop = min(a.steps, a.total + self.first_step), False
+        while self.step < last and not stop:
             track = current or self.choose(self.step)
             self.optimiser.rate.fill_(self.rate())
             track.step()
             recent.append(track.loss.clone())
             self.step += 1
             current = self.choose(self.step)
-            if self.step < min(a.steps, a.total + self.first_step):
+            if self.step < last:
                 current.prepare()
             if self.cuda and len(recent) % 8 == 0:
                 torch.cuda.current_stream().synchronize()  # the host runs at most eight steps ahead
@@ -296,7 +326,10 @@ class Run:
                 recent = []
                 if not math.isfinite(row[2]):
                     raise SystemExit("the loss is not finite: stopped without a checkpoint")
-            if time.time() - saved > a.save_every:
+            if (self.step - start_step) % (a.sync if a.world > 1 else 1):
+                continue
+            stop, save = self.exchange(time.time() - began > a.seconds, time.time() - saved > a.save_every)
+            if save:
                 self.seconds, saved = self.now(), time.time()
                 self.resumed = saved
                 self.save()
@@ -341,6 +374,10 @@ def kernels(run):
 
 def main():
     began, args = time.time(), arguments()
+    if args.world > 1:
+        import torch.distributed as distributed
+        distributed.init_process_group("nccl" if args.device.startswith("cuda") else "gloo", init_method=args.meet,
+                                       rank=args.rank, world_size=args.world)
     os.makedirs(args.out, exist_ok=True)
     run = Run(args)
     run.load()
