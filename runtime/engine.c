@@ -26,7 +26,7 @@ d4r_status d4r_engine_check_params(const d4r_engine_params *params, d4r_size *ma
     if (params->model->info.preset != D4R_PRESET_M)
         return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.model is of preset %d; this engine runs preset M",
                         (int)params->model->info.preset);
-    if (d4r_m_output_storage(params->output_format) == VK_FORMAT_UNDEFINED)
+    if (d4r_stages_output_storage(params->output_format) == VK_FORMAT_UNDEFINED)
         return d4r_fail(
             log, D4R_ERROR_ARGUMENT,
             "params.output_format is VkFormat %d; RGBA16F, R11G11B10F, or a 10- or 8-bit UNORM or "
@@ -100,18 +100,20 @@ d4r_shared_desc d4r_engine_shared_desc(const d4r_engine *engine, d4r_size token_
                              .needs_fd = network->needs_fd};
 }
 
-d4r_m_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engine_params *params)
+d4r_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engine_params *params)
 {
-    return (d4r_m_stages_desc){.vk = &engine->vk,
-                               .output = params->output,
-                               .max_render = params->max_render,
-                               .conventions = params->conventions,
-                               .output_format = params->output_format,
-                               .exact_filter = params->exact_filter,
-                               .weights = params->model->stage_weights,
-                               .tokens = engine->shared.tokens.buffer,
-                               .head = engine->shared.head.buffer,
-                               .token_bytes = engine->shared.info.tokens_bytes};
+    return (d4r_stages_desc){.vk = &engine->vk,
+                             .output = params->output,
+                             .max_render = params->max_render,
+                             .conventions = params->conventions,
+                             .output_format = params->output_format,
+                             .exact_filter = params->exact_filter,
+                             .weights = params->model->stage_weights,
+                             .weight_bytes = params->model->stage_weight_bytes,
+                             .tokens = engine->shared.tokens.buffer,
+                             .head = engine->shared.head.buffer,
+                             .token_bytes = engine->shared.info.tokens_bytes,
+                             .head_bytes = engine->shared.info.head_bytes};
 }
 
 /* Tokens of the largest render size, or of a larger one. */
@@ -129,7 +131,7 @@ static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
 {
     const d4r_engine_params *p = &engine->params;
     d4r_shared_desc shared = d4r_engine_shared_desc(engine, reserved_grid(engine, reserve_render));
-    d4r_m_stages_desc stages;
+    d4r_stages_desc stages;
     d4r_status status = d4r_shared_create(&shared, &engine->shared);
     if (status == D4R_OK && p->network->callbacks.wants_marker) {
         status = d4r_marker_create(&engine->vk, &engine->marker);
@@ -138,8 +140,8 @@ static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
     }
     if (status != D4R_OK) return status;
     stages = d4r_engine_stages_desc(engine, p);
-    status = d4r_m_stages_create(&stages, &engine->stages);
-    if (status == D4R_OK) d4r_m_stages_set_marker(engine->stages, d4r_engine_on_stage, engine);
+    status = d4r_stages_create(&d4r_m_stages_ops, &stages, &engine->stages);
+    if (status == D4R_OK) d4r_stages_set_marker(engine->stages, d4r_engine_on_stage, engine);
     if (status == D4R_OK)
         status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
     if (status == D4R_OK && p->validate)
@@ -214,7 +216,7 @@ d4r_handoff_end d4r_engine_end(d4r_engine **engine)
     end = e->end;
     d4r_validate_destroy(&e->validate);
     d4r_debug_view_destroy(&e->debug_view);
-    d4r_m_stages_destroy(&e->stages);
+    d4r_stages_destroy(&e->stages);
     if (e->timeline) e->vk.fn.vkDestroySemaphore(e->vk.device, e->timeline, e->vk.allocator);
     if (end != D4R_HANDOFF_ABANDONED && e->vk.device) {
         d4r_marker_destroy(&e->vk, &e->marker);
@@ -233,7 +235,7 @@ void d4r_engine_destroy(d4r_engine **engine)
 
 void d4r_engine_forget_view(d4r_engine *engine, VkImageView view)
 {
-    if (engine && view) d4r_m_stages_forget_view(engine->stages, view);
+    if (engine && view) d4r_stages_forget_view(engine->stages, view);
 }
 
 d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info)
@@ -241,8 +243,8 @@ d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *info)
     if (!engine || !info) return D4R_ERROR_ARGUMENT;
     memset(info, 0, sizeof *info);
     info->shared_bytes = d4r_shared_bytes(&engine->shared);
-    info->weight_bytes = d4r_m_stages_weight_bytes(engine->stages);
-    info->device_bytes = d4r_m_stages_device_bytes(engine->stages) + info->shared_bytes;
+    info->weight_bytes = d4r_stages_weight_bytes(engine->stages);
+    info->device_bytes = d4r_stages_device_bytes(engine->stages) + info->shared_bytes;
     if (engine->validate) info->device_bytes += d4r_v_passes_device_bytes(engine->validate->passes);
     info->network_bytes = d4r_network_memory(engine->params.network);
     if (engine->debug_view) info->device_bytes += d4r_debug_view_device_bytes(engine->debug_view);

@@ -8,7 +8,7 @@
 #include "interop/shared.h"
 #include "runtime/validate.h"
 #include "vk_stages/debug_view.h"
-#include "vk_stages/stages.h"
+#include "vk_stages/preset_stages.h"
 
 struct d4r_engine {
     d4r_vk vk;
@@ -19,7 +19,7 @@ struct d4r_engine {
     VkSemaphore timeline;
     d4r_handoff *handoff;
     d4r_handoff_end end; /* how it ended, once it was stopped */
-    d4r_m_stages *stages;
+    d4r_stages *stages;
     d4r_validate *validate;     /* only with params.validate */
     d4r_debug_view *debug_view; /* only with params.debug_view */
     bool wants_debug_view;      /* the frame recorded last */
@@ -46,14 +46,14 @@ d4r_status d4r_engine_create_reserved(const d4r_engine_params *params, d4r_size 
 d4r_status d4r_engine_check_params(const d4r_engine_params *params, d4r_size *max_render);
 d4r_status d4r_engine_check_limits(const d4r_vk *vk, const d4r_sizes *sizes);
 /* What the stages of these parameters need; of `engine`: device, token memory. */
-d4r_m_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engine_params *params);
+d4r_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engine_params *params);
 d4r_shared_desc d4r_engine_shared_desc(const d4r_engine *engine, d4r_size token_grid);
 
 /* ---- engine_configure.c */
 
 /* What a change leaves behind: in use until the frames recorded before it have completed. */
 typedef struct d4r_engine_leftovers {
-    d4r_m_stages *stages;
+    d4r_stages *stages;
     d4r_validate *validate;
     d4r_debug_view *debug_view;
     d4r_shared shared;
@@ -63,7 +63,7 @@ uint64_t d4r_engine_leftover_bytes(const d4r_engine_leftovers *leftovers);
 
 /* Takes over output, max_render, conventions and output format of *params from the next front on, which resets. The
  * timeline, the frames and the network stay; only tokens of a size that was not reserved make it wait for the network, which
- * then gets other buffers. view_limit: see d4r_m_stages_limit_views; 0: none. On error nothing has changed. */
+ * then gets other buffers. view_limit: see d4r_stages_limit_views; 0: none. On error nothing has changed. */
 d4r_status d4r_engine_configure(d4r_engine *engine, const d4r_engine_params *params, uint32_t view_limit,
                                 d4r_engine_leftovers *leftovers);
 

@@ -9,13 +9,13 @@ void d4r_engine_free_leftovers(const d4r_vk *vk, d4r_engine_leftovers *leftovers
 {
     d4r_debug_view_destroy(&leftovers->debug_view);
     d4r_validate_destroy(&leftovers->validate);
-    if (leftovers->stages) d4r_m_stages_destroy(&leftovers->stages);
+    if (leftovers->stages) d4r_stages_destroy(&leftovers->stages);
     d4r_shared_destroy(vk, &leftovers->shared);
 }
 
 uint64_t d4r_engine_leftover_bytes(const d4r_engine_leftovers *leftovers)
 {
-    return (leftovers->stages ? d4r_m_stages_device_bytes(leftovers->stages) : 0) +
+    return (leftovers->stages ? d4r_stages_device_bytes(leftovers->stages) : 0) +
            d4r_shared_bytes(&leftovers->shared);
 }
 
@@ -69,12 +69,12 @@ static void restore_shared(d4r_engine *engine, d4r_shared *old)
 static d4r_status create_stages(d4r_engine *engine, const d4r_engine_params *params, uint32_t view_limit,
                                 d4r_engine_leftovers *fresh)
 {
-    d4r_m_stages_desc desc = d4r_engine_stages_desc(engine, params);
+    d4r_stages_desc desc = d4r_engine_stages_desc(engine, params);
     d4r_status status;
     memset(fresh, 0, sizeof *fresh);
     desc.share = engine->stages;
-    status = d4r_m_stages_create(&desc, &fresh->stages);
-    if (status == D4R_OK && view_limit) status = d4r_m_stages_limit_views(fresh->stages, view_limit);
+    status = d4r_stages_create(&d4r_m_stages_ops, &desc, &fresh->stages);
+    if (status == D4R_OK && view_limit) status = d4r_stages_limit_views(fresh->stages, view_limit);
     if (status == D4R_OK && engine->validate)
         status = d4r_validate_create(&engine->vk, fresh->stages, engine->timeline, params, &fresh->validate);
     if (status == D4R_OK && engine->debug_view)
@@ -86,7 +86,7 @@ static d4r_status create_stages(d4r_engine *engine, const d4r_engine_params *par
 static void take_over(d4r_engine *engine, const d4r_engine_params *params, const d4r_sizes *sizes,
                       const d4r_engine_leftovers *fresh, d4r_engine_leftovers *old)
 {
-    d4r_m_stages_copy_marker(fresh->stages, engine->stages);
+    d4r_stages_copy_marker(fresh->stages, engine->stages);
     old->stages = engine->stages;
     old->validate = engine->validate;
     old->debug_view = engine->debug_view;

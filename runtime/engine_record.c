@@ -1,9 +1,11 @@
 /* The engine: recording a frame, and the calls that end it. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "runtime/base/log.h"
 #include "runtime/engine.h"
 #include "runtime/settings.h"
+#include "vk_stages/stages_base.h"
 
 /* ---- checks ---- */
 
@@ -77,28 +79,33 @@ static d4r_status check_front(d4r_engine *engine, VkCommandBuffer commands, cons
 
 /* ---- labels ---- */
 
-/* The stage that begins behind a mark, as a label; NULL: none. */
-static const char *label_behind(const d4r_engine *engine, const char *stage)
+enum { LABEL_BYTES = 64 };
+
+/* The label of the work that begins behind a mark; empty: none. */
+static void label_behind(const d4r_engine *engine, const char *mark, char label[LABEL_BYTES])
 {
-    static const char *const chain[][2] = {{"begin", "d4r exposure"},
-                                           {"exposure", "d4r input"},
-                                           {"acquire", "d4r expansion"},
-                                           {"expansion", "d4r reconstruction"},
-                                           {"reconstruction", "d4r downsample"}};
-    for (size_t i = 0; i < sizeof chain / sizeof *chain; i++)
-        if (strcmp(stage, chain[i][0]) == 0) return chain[i][1];
-    if (strcmp(stage, "input") == 0 && engine->validate) return "d4r validation";
-    return strcmp(stage, "downsample") == 0 && engine->wants_debug_view ? "d4r debug view" : NULL;
+    const d4r_stages_ops *ops = engine->stages->ops;
+    uint32_t i = 0;
+    label[0] = 0;
+    while (i < ops->mark_count && strcmp(mark, ops->marks[i]) != 0) i++;
+    if (i + 1 == ops->front_marks) {
+        if (engine->validate) snprintf(label, LABEL_BYTES, "d4r validation");
+    } else if (i + 1 == ops->mark_count) {
+        if (engine->wants_debug_view) snprintf(label, LABEL_BYTES, "d4r debug view");
+    } else if (i < ops->mark_count) {
+        snprintf(label, LABEL_BYTES, "d4r %s", ops->marks[i + 1]);
+    }
 }
 
 void d4r_engine_on_stage(void *user, VkCommandBuffer commands, const char *stage)
 {
     d4r_engine *engine = user;
-    const char *next = label_behind(engine, stage);
+    char next[LABEL_BYTES];
+    label_behind(engine, stage, next);
     /* The first mark of either part ends nothing. */
     if (strcmp(stage, "begin") != 0 && strcmp(stage, "acquire") != 0) d4r_vk_end_label(&engine->vk, commands);
     if (engine->marker_fn) engine->marker_fn(engine->marker_user, commands, stage);
-    if (next) d4r_vk_begin_label(&engine->vk, commands, next);
+    if (next[0]) d4r_vk_begin_label(&engine->vk, commands, next);
 }
 
 /* ---- front ---- */
@@ -134,7 +141,7 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
                                    const d4r_frame_images *images, const d4r_frame_settings *settings,
                                    d4r_frame *frame)
 {
-    d4r_m_frame record;
+    d4r_stage_frame record;
     d4r_sizes sizes;
     d4r_status status;
     uint64_t id, failures;
@@ -145,15 +152,15 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
     failures = d4r_handoff_failures(engine->handoff);
     status = d4r_handoff_begin(engine->handoff, sizes.token_grid, &id);
     if (status != D4R_OK) return status;
-    record = (d4r_m_frame){.images = images,
-                           .settings = *settings,
-                           .previous_jitter = engine->last_jitter,
-                           .previous_render = engine->last_render,
-                           .reset = needs_reset(engine, settings, failures),
-                           .index = engine->index};
+    record = (d4r_stage_frame){.images = images,
+                               .settings = *settings,
+                               .previous_jitter = engine->last_jitter,
+                               .previous_render = engine->last_render,
+                               .reset = needs_reset(engine, settings, failures),
+                               .index = engine->index};
     if (record.reset) record.previous_jitter = settings->jitter;
     clear_head(engine, commands);
-    status = d4r_m_stages_record_front(engine->stages, commands, &record);
+    status = d4r_stages_record_front(engine->stages, commands, &record);
     if (status != D4R_OK) {
         d4r_handoff_rollback(engine->handoff, id);
         return status;
@@ -192,7 +199,7 @@ d4r_status d4r_engine_record_back(d4r_engine *engine, VkCommandBuffer commands, 
                         " is not the one whose front was recorded last",
                         frame->id);
     d4r_shared_record_acquire(&engine->vk, &engine->shared, commands);
-    status = d4r_m_stages_record_back(engine->stages, commands);
+    status = d4r_stages_record_back(engine->stages, commands);
     if (status == D4R_OK && engine->wants_debug_view)
         status = d4r_debug_view_record(engine->debug_view, commands);
     if (status == D4R_OK) engine->front_open = false;

@@ -18,7 +18,7 @@ static d4r_status engine_params(const d4r_vk *vk, const d4r_engine_params *wante
 {
     *params = *wanted;
     params->output_format = d4r_game_engine_format(vk, wanted->output_format, &formats->output_route);
-    formats->output_storage = d4r_m_output_storage(params->output_format);
+    formats->output_storage = d4r_stages_output_storage(params->output_format);
     if (params->output_format != VK_FORMAT_UNDEFINED) return D4R_OK;
     return d4r_fail(&wanted->log, D4R_ERROR_ARGUMENT,
                     "output_format is VkFormat %d, which the device can neither store to nor blit to",
@@ -39,7 +39,7 @@ static d4r_status create_engine(d4r_game *game, const d4r_game_params *params)
         status = engine_params(&vk, &params->engine, &engine, &game->formats);
     }
     if (status == D4R_OK) status = d4r_engine_create_reserved(&engine, params->reserve_render, &game->engine);
-    if (status == D4R_OK) status = d4r_m_stages_limit_views(game->engine->stages, game->view_budget);
+    if (status == D4R_OK) status = d4r_stages_limit_views(game->engine->stages, game->view_budget);
     return status;
 }
 
@@ -176,7 +176,7 @@ d4r_game_route d4r_game_output_format_supported(const d4r_vulkan_device *device,
     vk.get_instance_proc_addr = device->get_instance_proc_addr;
     vk.instance = device->instance;
     vk.physical_device = device->physical_device;
-    if (d4r_game_engine_format(&vk, format, &route) == format && d4r_m_output_storage(format) == format)
+    if (d4r_game_engine_format(&vk, format, &route) == format && d4r_stages_output_storage(format) == format)
         route = D4R_GAME_DIRECT;
     return route;
 }
@@ -192,7 +192,7 @@ d4r_status d4r_game_get_info(const d4r_game *game, d4r_game_info *info)
                             .exposure = plans[D4R_SLOT_EXPOSURE].route,
                             .output = plans[D4R_SLOT_OUTPUT].route,
                             .view_budget = game->view_budget,
-                            .descriptor_sets = d4r_m_stages_view_sets(game->engine->stages, &full)};
+                            .descriptor_sets = d4r_stages_view_sets(game->engine->stages, &full)};
     for (uint32_t i = 0; i < game->view_budget; i++) info->views += game->views[i].image != VK_NULL_HANDLE;
     for (int slot = 0; slot < D4R_SLOTS; slot++) info->conversion_bytes += game->copies[slot].allocation;
     for (const d4r_game_retired *r = game->retired; r; r = r->next) {

@@ -97,7 +97,7 @@ static bool fills_by_blit(const d4r_vk *vk, VkFormat format)
 
 VkFormat d4r_game_engine_format(const d4r_vk *vk, VkFormat output_format, d4r_game_route *route)
 {
-    const VkFormat storage = d4r_m_output_storage(output_format);
+    const VkFormat storage = d4r_stages_output_storage(output_format);
     const bool stores =
         storage != VK_FORMAT_UNDEFINED && has(vk, storage, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT);
     *route = stores                             ? D4R_GAME_COPIED

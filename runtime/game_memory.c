@@ -24,7 +24,7 @@ static void update_completed(d4r_game *game)
     id = (value - 1) / 2 < next ? (value - 1) / 2 : next - 1;
     while (id > game->completed && d4r_handoff_status(engine->handoff, id) == D4R_ERROR_STATE) id--;
     if (id > game->completed) game->completed = id;
-    d4r_m_stages_set_completed(engine->stages, game->completed);
+    d4r_stages_set_completed(engine->stages, game->completed);
 }
 
 /* ---- retired objects ---- */
@@ -32,7 +32,7 @@ static void update_completed(d4r_game *game)
 static void free_retired(d4r_game *game, d4r_game_retired *r)
 {
     const d4r_vk *vk = &game->engine->vk;
-    if (r->image.view) d4r_m_stages_forget_view(game->engine->stages, r->image.view);
+    if (r->image.view) d4r_stages_forget_view(game->engine->stages, r->image.view);
     d4r_vk_image_destroy(vk, &r->image);
     d4r_engine_free_leftovers(vk, &r->leftovers);
     free(r);
@@ -73,7 +73,7 @@ d4r_game_retired *d4r_game_retire(d4r_game *game)
 void d4r_game_reclaim(d4r_game *game)
 {
     bool full;
-    d4r_m_stages_view_sets(game->engine->stages, &full);
+    d4r_stages_view_sets(game->engine->stages, &full);
     for (uint32_t i = 0; i < game->view_budget && !full; i++)
         if (!game->views[i].image)
             break;
@@ -91,7 +91,7 @@ static void drop_view(d4r_game *game, d4r_game_view *v)
     const d4r_vk *vk = &game->engine->vk;
     if (!v->image) return;
     /* Its handle may come again for another view: no descriptor set may still be found by it. */
-    d4r_m_stages_forget_view(game->engine->stages, v->view);
+    d4r_stages_forget_view(game->engine->stages, v->view);
     if (v->owned) vk->fn.vkDestroyImageView(vk->device, v->view, vk->allocator);
     memset(v, 0, sizeof *v);
 }
@@ -213,7 +213,7 @@ void d4r_game_drop_copies(d4r_game *game)
 {
     for (int slot = 0; slot < D4R_SLOTS; slot++) {
         d4r_vk_image *copy = &game->copies[slot];
-        if (copy->view) d4r_m_stages_forget_view(game->engine->stages, copy->view);
+        if (copy->view) d4r_stages_forget_view(game->engine->stages, copy->view);
         d4r_vk_image_destroy(&game->engine->vk, copy);
     }
 }

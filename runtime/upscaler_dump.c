@@ -12,7 +12,7 @@ static size_t element_bytes(const char *dtype)
     return (size_t)(dtype[strlen(dtype) - 1] - '0');
 }
 
-static VkDeviceSize resource_bytes(const d4r_m_resource *r)
+static VkDeviceSize resource_bytes(const d4r_stage_resource *r)
 {
     if (r->buffer) return r->size;
     return (VkDeviceSize)r->extent.width * r->extent.height * r->channels * element_bytes(r->dtype);
@@ -27,7 +27,7 @@ static d4r_status ensure_dump_buffer(d4r_upscaler *u, VkDeviceSize size)
                                 VK_MEMORY_PROPERTY_HOST_CACHED_BIT, false, &u->dump_buffer);
 }
 
-static void record_dump(d4r_upscaler *u, const d4r_m_resource *r, VkCommandBuffer commands)
+static void record_dump(d4r_upscaler *u, const d4r_stage_resource *r, VkCommandBuffer commands)
 {
     VkMemoryBarrier before = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                               .srcAccessMask = VK_ACCESS_MEMORY_WRITE_BIT,
@@ -51,7 +51,7 @@ static void record_dump(d4r_upscaler *u, const d4r_m_resource *r, VkCommandBuffe
                                   &after, 0, NULL, 0, NULL);
 }
 
-static d4r_status copy_resource(d4r_upscaler *u, const d4r_m_resource *r)
+static d4r_status copy_resource(d4r_upscaler *u, const d4r_stage_resource *r)
 {
     VkCommandBuffer commands = u->dump_slot.front;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
@@ -77,7 +77,7 @@ static void deliver(d4r_upscaler *u, uint64_t frame, d4r_dump_item *item)
     u->params.dump(u->params.dump_user, frame, item);
 }
 
-static d4r_status dump_resource(d4r_upscaler *u, uint64_t frame, const d4r_m_resource *r)
+static d4r_status dump_resource(d4r_upscaler *u, uint64_t frame, const d4r_stage_resource *r)
 {
     d4r_dump_item item = {
         .stage = r->stage, .name = r->name, .dtype = r->dtype, .size = (size_t)resource_bytes(r)};
@@ -100,7 +100,7 @@ static d4r_status dump_resource(d4r_upscaler *u, uint64_t frame, const d4r_m_res
 static d4r_status dump_shared(d4r_upscaler *u, uint64_t frame, const char *name, VkBuffer buffer,
                               d4r_size grid)
 {
-    d4r_m_resource r = {
+    d4r_stage_resource r = {
         .buffer = buffer, .size = (VkDeviceSize)grid.width * grid.height * 64, .dtype = "|u1"};
     d4r_dump_item item = {.stage = "network",
                           .name = name,
@@ -115,7 +115,7 @@ static d4r_status dump_shared(d4r_upscaler *u, uint64_t frame, const char *name,
 
 d4r_status d4r_upscaler_dump(d4r_upscaler *u, const d4r_upscaler_slot *slot)
 {
-    d4r_m_resource resources[MAX_RESOURCES];
+    d4r_stage_resource resources[MAX_RESOURCES];
     d4r_sizes sizes;
     uint32_t count;
     d4r_status status = d4r_upscaler_wait_done(u, slot->ticket, 0);
@@ -126,7 +126,7 @@ d4r_status d4r_upscaler_dump(d4r_upscaler *u, const d4r_upscaler_slot *slot)
         return D4R_OK; /* d4r_upscaler_wait reports the failure */
     }
     d4r_sizes_compute(u->engine->last_render, u->params.output, &sizes);
-    count = d4r_m_stages_resources(u->engine->stages, resources, MAX_RESOURCES);
+    count = d4r_stages_resources(u->engine->stages, resources, MAX_RESOURCES);
     if (count > MAX_RESOURCES) count = MAX_RESOURCES;
     for (uint32_t i = 0; i < count && status == D4R_OK; i++)
         status = dump_resource(u, slot->ticket, &resources[i]);

@@ -8,7 +8,7 @@
 #include "interop/handoff.h"
 #include "runtime/base/log.h"
 
-d4r_status d4r_validate_create(const d4r_vk *vk, d4r_m_stages *stages, VkSemaphore timeline,
+d4r_status d4r_validate_create(const d4r_vk *vk, d4r_stages *stages, VkSemaphore timeline,
                                const d4r_engine_params *params, d4r_validate **validate)
 {
     d4r_validate *v = calloc(1, sizeof *v);
@@ -81,7 +81,7 @@ static uint32_t sequence_of(uint64_t id)
 }
 
 void d4r_validate_record_front(d4r_validate *v, VkCommandBuffer commands, uint64_t id,
-                               const d4r_m_frame *frame)
+                               const d4r_stage_frame *frame)
 {
     const d4r_frame_settings *s = &frame->settings;
     bool same = v->previous_render.width == s->render.width && v->previous_render.height == s->render.height;

@@ -89,7 +89,7 @@ typedef struct d4r_validate {
     uint32_t finding_count;
 } d4r_validate;
 
-d4r_status d4r_validate_create(const d4r_vk *vk, d4r_m_stages *stages, VkSemaphore timeline,
+d4r_status d4r_validate_create(const d4r_vk *vk, d4r_stages *stages, VkSemaphore timeline,
                                const d4r_engine_params *params, d4r_validate **validate);
 void d4r_validate_destroy(d4r_validate **validate);
 
@@ -98,7 +98,7 @@ void d4r_validate_arguments(d4r_validate *v, const d4r_frame_images *images,
                             const d4r_frame_settings *settings, bool reset);
 /* Records the passes behind the stages' front; reads what earlier frames have left. */
 void d4r_validate_record_front(d4r_validate *v, VkCommandBuffer commands, uint64_t id,
-                               const d4r_m_frame *frame);
+                               const d4r_stage_frame *frame);
 /* Reads the statistics of the frames that have completed. */
 void d4r_validate_poll(d4r_validate *v);
 

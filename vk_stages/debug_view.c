@@ -36,7 +36,7 @@ struct d4r_debug_view {
 
 static d4r_status create_images(d4r_debug_view *v)
 {
-    const d4r_size m = v->stages->desc.max_render;
+    const d4r_size m = v->stages->base.desc.max_render;
     d4r_status status = D4R_OK;
     for (int i = 0; i < 2 && status == D4R_OK; i++)
         status = d4r_vk_image_create(v->vk, i ? "history age odd" : "history age even", VK_FORMAT_R32_SFLOAT,
@@ -96,7 +96,7 @@ static d4r_status create_pipeline(d4r_debug_view *v, enum pass which)
 {
     const d4r_vk *vk = v->vk;
     const char *name = which == AGE ? "debug_age" : "debug_view";
-    const uint32_t values[] = {v->stages->desc.exact_filter, v->stages->desc.conventions.ldr};
+    const uint32_t values[] = {v->stages->base.desc.exact_filter, v->stages->base.desc.conventions.ldr};
     const VkSpecializationMapEntry entries[] = {{D4R_SPEC_EXACT_FILTER, 0, 4}, {D4R_SPEC_LDR, 4, 4}};
     const VkSpecializationInfo constants = {2, entries, sizeof values, values};
     const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -141,13 +141,17 @@ static d4r_status create_pipelines(d4r_debug_view *v)
     return status == D4R_OK ? create_pipeline(v, VIEW) : status;
 }
 
-d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_m_stages *stages, d4r_debug_view **view)
+d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_stages *stages, d4r_debug_view **view)
 {
     d4r_debug_view *v = calloc(1, sizeof *v);
     *view = NULL;
+    if (!stages->ops->has_debug_view) {
+        free(v);
+        return d4r_fail(&vk->log, D4R_ERROR_FEATURE, "the debug view knows the surfaces of preset M alone");
+    }
     if (!v) return d4r_fail(&vk->log, D4R_ERROR_MEMORY, "debug view: out of memory");
     v->vk = vk;
-    v->stages = stages;
+    v->stages = d4r_m_stages_of(stages);
     d4r_status status = create_images(v);
     if (status == D4R_OK) status = create_sets(v);
     if (status == D4R_OK) {
@@ -187,9 +191,10 @@ static void dispatch(const d4r_debug_view *v, VkCommandBuffer commands, enum pas
 d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
 {
     d4r_m_stages *s = v->stages;
-    const d4r_image *image = &s->frame_images.debug_view;
+    d4r_stages *base = &s->base;
+    const d4r_image *image = &base->frame_images.debug_view;
     const VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;
-    const bool known = v->has_age && v->age_index + 1 == s->frame.index && !s->frame.reset;
+    const bool known = v->has_age && v->age_index + 1 == base->frame.index && !base->frame.reset;
     const view_push push = {
         {(int32_t)image->origin_x, (int32_t)image->origin_y},
         {(int32_t)(image->extent.width - image->origin_x), (int32_t)(image->extent.height - image->origin_y)},
@@ -197,24 +202,24 @@ d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
     const VkMemoryBarrier memory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, NULL, VK_ACCESS_SHADER_WRITE_BIT,
                                     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     VkDescriptorSet target;
-    d4r_status status = d4r_m_view_cache_get(s, &s->outputs, &image->view, &layout, &target);
+    d4r_status status = d4r_view_cache_get(base, &base->outputs, &image->view, &layout, &target);
     if (status != D4R_OK) return status;
-    const VkDescriptorSet sets[] = {s->own_sets[s->frame.index & 1], s->input_set, target,
-                                    v->sets[s->frame.index & 1]};
+    const VkDescriptorSet sets[] = {s->own_sets[base->frame.index & 1], base->input_set, target,
+                                    v->sets[base->frame.index & 1]};
     /* All that is read was ordered for the downsample already. */
     /* Without a frame before, both age images begin anew. Their earlier reads are ordered by the back's own barriers. */
-    if (!known) d4r_m_restart_images(v->vk, commands, v->age);
+    if (!known) d4r_restart_images(v->vk, commands, v->age);
     v->vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, v->pipeline_layout, 0, 4,
                                       sets, 0, NULL);
     v->vk->fn.vkCmdPushConstants(commands, v->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,
                                  &push);
-    dispatch(v, commands, AGE, s->frame.settings.render.width, s->frame.settings.render.height);
+    dispatch(v, commands, AGE, base->frame.settings.render.width, base->frame.settings.render.height);
     v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &memory, 0, NULL, 0, NULL);
     dispatch(v, commands, VIEW, (uint32_t)push.size[0], (uint32_t)push.size[1]);
-    if (s->marker) s->marker(s->marker_user, commands, "debug view");
+    d4r_stages_mark(base, commands, "debug view");
     v->has_age = true;
-    v->age_index = s->frame.index;
+    v->age_index = base->frame.index;
     return D4R_OK;
 }
 

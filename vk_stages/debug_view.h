@@ -2,12 +2,12 @@
 #ifndef D4R_VK_STAGES_DEBUG_VIEW_H
 #define D4R_VK_STAGES_DEBUG_VIEW_H
 
-#include "vk_stages/stages.h"
+#include "vk_stages/preset_stages.h"
 
 typedef struct d4r_debug_view d4r_debug_view;
 
-/* The stages must outlive the view. */
-d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_m_stages *stages, d4r_debug_view **view);
+/* The stages must outlive the view. D4R_ERROR_FEATURE: it does not know this preset's surfaces. */
+d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_stages *stages, d4r_debug_view **view);
 void d4r_debug_view_destroy(d4r_debug_view **view);
 
 /* For the frame whose back the stages recorded last, into the same command buffer. */

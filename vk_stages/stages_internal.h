@@ -1,9 +1,8 @@
-/* What the files of the stages share. */
+/* What the files of preset M's stages share. */
 #ifndef D4R_VK_STAGES_STAGES_INTERNAL_H
 #define D4R_VK_STAGES_STAGES_INTERNAL_H
 
-#include "vk_stages/params.h"
-#include "vk_stages/stages.h"
+#include "vk_stages/stages_base.h"
 
 typedef struct d4r_m_params d4r_m_params;
 
@@ -45,30 +44,6 @@ enum d4r_m_buffer {
     D4R_M_BUFFER_COUNT
 };
 
-/* Descriptor sets of the caller's views: written once, reused while the views live. With a limit they are all made
- * ahead, and one whose frames have completed is written anew for other views. */
-typedef struct d4r_m_view_set {
-    VkImageView views[D4R_INPUT_COUNT]; /* the first NULL: free */
-    VkImageLayout layouts[D4R_INPUT_COUNT];
-    VkDescriptorSet set;
-    VkDescriptorPool pool;
-    uint64_t last_use; /* index of the last frame that was recorded with it */
-} d4r_m_view_set;
-
-typedef struct d4r_m_view_cache {
-    VkDescriptorSetLayout layout;
-    VkDescriptorType type;
-    uint32_t view_count; /* bindings a set */
-    d4r_m_view_set *sets;
-    uint32_t count, capacity;
-    bool limited;            /* `count` sets exist and no more are made */
-    VkDescriptorPool *pools; /* a fixed number of sets each */
-    uint32_t *pool_used;
-    uint32_t pool_count;
-} d4r_m_view_cache;
-
-#define D4R_M_OUTPUTS 8 /* formats */
-
 /* What does not depend on any size: shared by stages that differ in sizes and output format alone. */
 typedef struct d4r_m_programs {
     const d4r_vk *vk;
@@ -78,30 +53,26 @@ typedef struct d4r_m_programs {
     VkDescriptorSetLayout own_layout, input_layout, output_layout;
     VkPipelineLayout pipeline_layout;
     VkPipeline pipelines[D4R_M_DOWNSAMPLE]; /* all but the last stage */
-    VkPipeline downsample[D4R_M_OUTPUTS];   /* by output format, made when it is first wanted */
+    VkPipeline downsample[D4R_OUTPUTS];     /* by output format, made when it is first wanted */
 } d4r_m_programs;
 
-struct d4r_m_stages {
-    d4r_m_stages_desc desc; /* desc.weights is not kept */
+typedef struct d4r_m_stages {
+    d4r_stages base;
     d4r_size reconstruction, half_size;
     d4r_vk_image images[D4R_M_IMAGE_COUNT];
     d4r_vk_buffer buffers[D4R_M_BUFFER_COUNT];
     float weights[D4R_WEIGHT_VEC4 * 4]; /* decoded, in the order of params.h */
     d4r_m_programs *programs;
     VkPipeline downsample; /* of the programs */
-    d4r_m_view_cache inputs, outputs;
     VkDescriptorPool own_pool;
     VkDescriptorSet own_sets[2]; /* by frame parity */
-    uint64_t completed;          /* frames with a smaller index have completed */
-    d4r_stage_marker_fn marker;
-    void *marker_user;
-    /* the frame recorded last */
-    bool has_frame;
-    d4r_m_frame frame;
-    d4r_frame_images frame_images;
-    d4r_m_params params;
-    VkDescriptorSet input_set;
-};
+    d4r_m_params params;         /* of the frame recorded last */
+} d4r_m_stages;
+
+static inline d4r_m_stages *d4r_m_stages_of(d4r_stages *stages)
+{
+    return (d4r_m_stages *)stages;
+}
 
 /* stages_memory.c */
 d4r_status d4r_m_stages_create_memory(d4r_m_stages *stages);
@@ -109,12 +80,18 @@ void d4r_m_stages_destroy_memory(d4r_m_stages *stages);
 /* weights.bin to floats. */
 void d4r_m_stages_decode_weights(const uint8_t *bytes, float *weights);
 
+uint64_t d4r_m_stages_device_bytes(const d4r_stages *stages);
+uint64_t d4r_m_stages_weight_bytes(const d4r_stages *stages);
+uint32_t d4r_m_stages_resources(const d4r_stages *stages, d4r_stage_resource *resources, uint32_t capacity);
+
+/* stages_record.c */
+d4r_status d4r_m_stages_record_front(d4r_stages *stages, VkCommandBuffer commands,
+                                     const d4r_stage_frame *frame);
+d4r_status d4r_m_stages_record_back(d4r_stages *stages, VkCommandBuffer commands);
+
 /* stages_descriptors.c */
 d4r_status d4r_m_stages_create_descriptors(d4r_m_stages *stages);
 void d4r_m_stages_destroy_descriptors(d4r_m_stages *stages);
-/* Finds or makes the set of these views. Allocates only when the views are new and there is no limit. */
-d4r_status d4r_m_view_cache_get(d4r_m_stages *stages, d4r_m_view_cache *cache, const VkImageView *views,
-                                const VkImageLayout *layouts, VkDescriptorSet *set);
 
 /* stages_pipelines.c */
 /* Sampler and layouts (stages_descriptors.c). */
@@ -124,9 +101,6 @@ d4r_status d4r_m_programs_get(d4r_m_stages *stages, const d4r_m_stages *share);
 void d4r_m_programs_release(d4r_m_programs **programs); /* NULL content is fine */
 
 /* stages_params.c */
-void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *params);
-
-/* A pair of images whose content is dropped, in layout GENERAL again: for compute shaders before and after. */
-void d4r_m_restart_images(const d4r_vk *vk, VkCommandBuffer commands, const d4r_vk_image images[2]);
+void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *params);
 
 #endif

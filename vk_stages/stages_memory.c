@@ -1,4 +1,4 @@
-/* The stages' images and buffers, and how much memory they hold. */
+/* Preset M's images and buffers, and how much memory they hold. */
 #include "vk_stages/stages_internal.h"
 #include "models/format/m_layout.h"
 #include <math.h>
@@ -27,7 +27,7 @@ static const struct {
 
 static d4r_status create_buffers(d4r_m_stages *stages)
 {
-    const d4r_size m = stages->desc.max_render, r = stages->reconstruction;
+    const d4r_size m = stages->base.desc.max_render, r = stages->reconstruction;
     const uint32_t block = D4R_EXPOSURE_BLOCK;
     const VkDeviceSize groups =
         (VkDeviceSize)((m.width + block - 1) / block) * ((m.height + block - 1) / block);
@@ -48,24 +48,27 @@ static d4r_status create_buffers(d4r_m_stages *stages)
     _Static_assert(sizeof(d4r_m_params) <= 256, "parameter buffer");
     for (int i = 0; i < D4R_M_BUFFER_COUNT; i++) {
         d4r_status status =
-            d4r_vk_buffer_create(stages->desc.vk, table[i].name, table[i].size, table[i].usage,
+            d4r_vk_buffer_create(stages->base.desc.vk, table[i].name, table[i].size, table[i].usage,
                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0, false, &stages->buffers[i]);
         if (status != D4R_OK) return status;
     }
+    stages->base.params_buffer = stages->buffers[D4R_M_PARAMS].buffer;
+    stages->base.exposure_buffer = stages->buffers[D4R_M_EXPOSURE_STATE].buffer;
     return D4R_OK;
 }
 
 d4r_status d4r_m_stages_create_memory(d4r_m_stages *stages)
 {
-    const d4r_size sizes[] = {[RENDER] = stages->desc.max_render,
+    const d4r_size sizes[] = {[RENDER] = stages->base.desc.max_render,
                               [RECONSTRUCTION] = stages->reconstruction,
                               [HALF] = stages->half_size};
     const VkImageUsageFlags usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
                                     VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     for (int i = 0; i < D4R_M_IMAGE_COUNT; i++) {
         const d4r_size s = sizes[image_table[i].extent];
-        d4r_status status = d4r_vk_image_create(stages->desc.vk, image_table[i].name, image_table[i].format,
-                                                (VkExtent2D){s.width, s.height}, usage, &stages->images[i]);
+        d4r_status status =
+            d4r_vk_image_create(stages->base.desc.vk, image_table[i].name, image_table[i].format,
+                                (VkExtent2D){s.width, s.height}, usage, &stages->images[i]);
         if (status != D4R_OK) return status;
     }
     return create_buffers(stages);
@@ -73,21 +76,24 @@ d4r_status d4r_m_stages_create_memory(d4r_m_stages *stages)
 
 void d4r_m_stages_destroy_memory(d4r_m_stages *stages)
 {
-    for (int i = 0; i < D4R_M_IMAGE_COUNT; i++) d4r_vk_image_destroy(stages->desc.vk, &stages->images[i]);
-    for (int i = 0; i < D4R_M_BUFFER_COUNT; i++) d4r_vk_buffer_destroy(stages->desc.vk, &stages->buffers[i]);
+    for (int i = 0; i < D4R_M_IMAGE_COUNT; i++)
+        d4r_vk_image_destroy(stages->base.desc.vk, &stages->images[i]);
+    for (int i = 0; i < D4R_M_BUFFER_COUNT; i++)
+        d4r_vk_buffer_destroy(stages->base.desc.vk, &stages->buffers[i]);
 }
 
-uint64_t d4r_m_stages_device_bytes(const d4r_m_stages *stages)
+uint64_t d4r_m_stages_device_bytes(const d4r_stages *base)
 {
+    const d4r_m_stages *stages = (const d4r_m_stages *)base;
     uint64_t sum = 0;
     for (int i = 0; i < D4R_M_IMAGE_COUNT; i++) sum += stages->images[i].allocation;
     for (int i = 0; i < D4R_M_BUFFER_COUNT; i++) sum += stages->buffers[i].allocation;
     return sum;
 }
 
-uint64_t d4r_m_stages_weight_bytes(const d4r_m_stages *stages)
+uint64_t d4r_m_stages_weight_bytes(const d4r_stages *base)
 {
-    return stages->buffers[D4R_M_WEIGHTS].allocation;
+    return ((const d4r_m_stages *)base)->buffers[D4R_M_WEIGHTS].allocation;
 }
 
 /* ---- weights */
@@ -125,87 +131,35 @@ void d4r_m_stages_decode_weights(const uint8_t *bytes, float *weights)
 
 /* ---- resources of the last frame */
 
-typedef struct resource_list {
-    d4r_m_resource *items;
-    uint32_t capacity, count;
-} resource_list;
-
-static void add_image(resource_list *list, const d4r_m_stages *stages, const char *stage, const char *name,
-                      bool input, int image, d4r_size extent)
+uint32_t d4r_m_stages_resources(const d4r_stages *base, d4r_stage_resource *resources, uint32_t capacity)
 {
-    const d4r_vk_image *i = &stages->images[image];
-    d4r_m_resource r = {.stage = stage,
-                        .name = name,
-                        .input = input,
-                        .image = i->image,
-                        .format = i->format,
-                        .extent = extent,
-                        .dtype = i->format == VK_FORMAT_R8G8B8A8_SNORM   ? "|i1"
-                                 : i->format == VK_FORMAT_R8G8B8A8_UNORM ? "|u1"
-                                                                         : "<f2",
-                        .channels = i->format == VK_FORMAT_R16G16_SFLOAT ? 2 : 4};
-    if (list->count < list->capacity) list->items[list->count] = r;
-    list->count++;
-}
-
-static void add_buffer(resource_list *list, const char *stage, const char *name, bool input, VkBuffer buffer,
-                       d4r_size extent, uint32_t channels, const char *dtype)
-{
-    const VkDeviceSize element = dtype[1] == 'u' && dtype[2] == '1' ? 1 : 4;
-    d4r_m_resource r = {.stage = stage,
-                        .name = name,
-                        .input = input,
-                        .buffer = buffer,
-                        .extent = extent,
-                        .size = (VkDeviceSize)extent.width * extent.height * channels * element,
-                        .dtype = dtype,
-                        .channels = channels};
-    if (list->count < list->capacity) list->items[list->count] = r;
-    list->count++;
-}
-
-uint32_t d4r_m_stages_resources(const d4r_m_stages *stages, d4r_m_resource *resources, uint32_t capacity)
-{
-    if (!stages->has_frame) return 0;
-    resource_list list = {resources, capacity, 0};
-    const int now = stages->frame.index & 1, before = 1 - now;
-    const d4r_size render = stages->frame.settings.render;
+    const d4r_m_stages *stages = (const d4r_m_stages *)base;
+    d4r_resource_list list = {resources, capacity, 0};
+    const int now = base->frame.index & 1, before = 1 - now;
+    const d4r_size render = base->frame.settings.render;
     const d4r_size grid = {(uint32_t)stages->params.grid.x, (uint32_t)stages->params.grid.y};
     const d4r_size r = stages->reconstruction;
-    add_buffer(&list, "exposure", "exposure", false, stages->buffers[D4R_M_EXPOSURE_STATE].buffer,
-               (d4r_size){1, 1}, 4, "<f4");
-    add_image(&list, stages, "input", "mv_a_previous", true, D4R_M_MV_A + before, render);
-    add_image(&list, stages, "input", "recurrent_previous", true, D4R_M_RECURRENT + before, render);
-    add_image(&list, stages, "input", "mv_a", false, D4R_M_MV_A + now, render);
-    add_image(&list, stages, "input", "mv_b", false, D4R_M_MV_B, render);
-    add_image(&list, stages, "input", "mv_c", false, D4R_M_MV_C, render);
-    add_buffer(&list, "input", "tokens", false, stages->desc.tokens, grid, 64, "|u1");
-    add_buffer(&list, "expansion", "head", true, stages->desc.head, grid, 64, "|u1");
-    add_image(&list, stages, "expansion", "recurrent", false, D4R_M_RECURRENT + now, render);
-    add_image(&list, stages, "expansion", "gates", false, D4R_M_GATES, render);
-    add_image(&list, stages, "expansion", "mix", false, D4R_M_MIX, render);
-    add_image(&list, stages, "expansion", "covariance", false, D4R_M_COVARIANCE, render);
-    add_image(&list, stages, "reconstruction", "history_previous", true, D4R_M_HISTORY + before, r);
-    add_image(&list, stages, "reconstruction", "history", false, D4R_M_HISTORY + now, r);
-    add_image(&list, stages, "reconstruction", "half", false, D4R_M_HALF, stages->half_size);
-    add_buffer(&list, "reconstruction", "display", false, stages->buffers[D4R_M_PACKED].buffer, r, 1, "<u4");
+    d4r_resource_buffer(&list, stages->buffers[D4R_M_EXPOSURE_STATE].buffer, "exposure", "exposure", false,
+                        (d4r_size){1, 1}, 4, "<f4");
+    d4r_resource_image(&list, &stages->images[D4R_M_MV_A + before], "input", "mv_a_previous", true, render);
+    d4r_resource_image(&list, &stages->images[D4R_M_RECURRENT + before], "input", "recurrent_previous", true,
+                       render);
+    d4r_resource_image(&list, &stages->images[D4R_M_MV_A + now], "input", "mv_a", false, render);
+    d4r_resource_image(&list, &stages->images[D4R_M_MV_B], "input", "mv_b", false, render);
+    d4r_resource_image(&list, &stages->images[D4R_M_MV_C], "input", "mv_c", false, render);
+    d4r_resource_buffer(&list, stages->base.desc.tokens, "input", "tokens", false, grid, 64, "|u1");
+    d4r_resource_buffer(&list, stages->base.desc.head, "expansion", "head", true, grid, 64, "|u1");
+    d4r_resource_image(&list, &stages->images[D4R_M_RECURRENT + now], "expansion", "recurrent", false,
+                       render);
+    d4r_resource_image(&list, &stages->images[D4R_M_GATES], "expansion", "gates", false, render);
+    d4r_resource_image(&list, &stages->images[D4R_M_MIX], "expansion", "mix", false, render);
+    d4r_resource_image(&list, &stages->images[D4R_M_COVARIANCE], "expansion", "covariance", false, render);
+    d4r_resource_image(&list, &stages->images[D4R_M_HISTORY + before], "reconstruction", "history_previous",
+                       true, r);
+    d4r_resource_image(&list, &stages->images[D4R_M_HISTORY + now], "reconstruction", "history", false, r);
+    d4r_resource_image(&list, &stages->images[D4R_M_HALF], "reconstruction", "half", false,
+                       stages->half_size);
+    d4r_resource_buffer(&list, stages->buffers[D4R_M_PACKED].buffer, "reconstruction", "display", false, r, 1,
+                        "<u4");
     return list.count;
-}
-
-void d4r_m_restart_images(const d4r_vk *vk, VkCommandBuffer commands, const d4r_vk_image images[2])
-{
-    VkImageMemoryBarrier barriers[2];
-    for (int i = 0; i < 2; i++)
-        barriers[i] =
-            (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                   .srcAccessMask = VK_ACCESS_SHADER_WRITE_BIT,
-                                   .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
-                                   .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
-                                   .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-                                   .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                   .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                   .image = images[i].image,
-                                   .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0, NULL, 0, NULL, 2, barriers);
 }

@@ -32,23 +32,17 @@ static double motion_unit(d4r_motion_unit unit, uint32_t render, uint32_t output
     return 1.5 * output / render;
 }
 
-static d4r_size previous_render(const d4r_m_frame *frame)
+static void fill_motion(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
 {
-    const d4r_size before = frame->previous_render;
-    return frame->reset || before.width == 0 || before.height == 0 ? frame->settings.render : before;
-}
-
-static void fill_motion(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *p)
-{
-    const d4r_conventions *c = &stages->desc.conventions;
+    const d4r_conventions *c = &stages->base.desc.conventions;
     const d4r_frame_settings *s = &frame->settings;
-    const d4r_size o = stages->desc.output;
+    const d4r_size o = stages->base.desc.output;
     const double sign = c->motion_reversed ? -1.0 : 1.0, flip = c->motion_flip_y ? -1.0 : 1.0;
     p->motion_factor =
         vec2(sign * s->motion_scale.x * motion_unit(c->motion_unit, s->render.width, o.width),
              sign * flip * s->motion_scale.y * motion_unit(c->motion_unit, s->render.height, o.height));
     /* Products of a float and a size are exact in double, so a constant size changes no bit of either. */
-    const d4r_size r = s->render, before = previous_render(frame);
+    const d4r_size r = s->render, before = d4r_stage_previous_render(frame);
     const double jx = (double)frame->previous_jitter.x * r.width / before.width - s->jitter.x;
     const double jy = (double)frame->previous_jitter.y * r.height / before.height - s->jitter.y;
     p->jitter_change = vec2((double)s->jitter.x * before.width / r.width - frame->previous_jitter.x,
@@ -58,12 +52,12 @@ static void fill_motion(const d4r_m_stages *stages, const d4r_m_frame *frame, d4
     if (c->motion_at_output) p->flags |= D4R_FLAG_MOTION_AT_OUTPUT;
 }
 
-static void fill_sizes(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *p)
+static void fill_sizes(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
 {
-    const d4r_size r = frame->settings.render, o = stages->desc.output, m = stages->desc.max_render;
+    const d4r_size r = frame->settings.render, o = stages->base.desc.output, m = stages->base.desc.max_render;
     const d4r_size full = stages->reconstruction, half = stages->half_size;
     const uint32_t block = D4R_EXPOSURE_BLOCK;
-    const d4r_size before = previous_render(frame);
+    const d4r_size before = d4r_stage_previous_render(frame);
     p->render = ivec2(r.width, r.height);
     p->previous_render = ivec2(before.width, before.height);
     p->output_size = ivec2(o.width, o.height);
@@ -81,9 +75,9 @@ static void fill_sizes(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r
     p->change_scale = (float)(9.045 * 540.0 / r.height);
 }
 
-void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_m_frame *frame, d4r_m_params *p)
+void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
 {
-    const d4r_conventions *c = &stages->desc.conventions;
+    const d4r_conventions *c = &stages->base.desc.conventions;
     const d4r_frame_settings *s = &frame->settings;
     const d4r_frame_images *i = frame->images;
     memset(p, 0, sizeof *p);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/base/log.h"
-#include "vk_stages/stages_internal.h"
+#include "vk_stages/stages_base.h"
 
 #define MAX_SAMPLES 65536u /* pixels looked at a frame and slice, about */
 #define READING_STRIDE 2   /* readings of the vectors look at every other, per axis */
@@ -27,7 +27,7 @@ enum own_buffer { OWN, PARTIALS, LINE_COUNTS, RING, BUFFER_COUNT };
 
 struct d4r_v_passes {
     const d4r_vk *vk;
-    d4r_m_stages *stages;
+    d4r_stages *stages;
     d4r_vk_image analysis[2]; /* by frame parity */
     d4r_vk_buffer buffers[BUFFER_COUNT];
     VkDescriptorSetLayout own_layout, input_layout; /* input_layout: defined as the stages' set of inputs */
@@ -135,9 +135,9 @@ static d4r_status create_layouts(d4r_v_passes *v)
 
 static void write_set(d4r_v_passes *v, int parity)
 {
-    const VkBuffer buffers[] = {[D4R_V_BIND_PARAMS] = v->stages->buffers[D4R_M_PARAMS].buffer,
+    const VkBuffer buffers[] = {[D4R_V_BIND_PARAMS] = v->stages->params_buffer,
                                 [D4R_V_BIND_OWN] = v->buffers[OWN].buffer,
-                                [D4R_V_BIND_EXPOSURE] = v->stages->buffers[D4R_M_EXPOSURE_STATE].buffer,
+                                [D4R_V_BIND_EXPOSURE] = v->stages->exposure_buffer,
                                 [D4R_V_BIND_PARTIALS] = v->buffers[PARTIALS].buffer,
                                 [D4R_V_BIND_LINES] = v->buffers[LINE_COUNTS].buffer,
                                 [D4R_V_BIND_RING] = v->buffers[RING].buffer};
@@ -256,7 +256,7 @@ static d4r_status create_pipelines(d4r_v_passes *v)
 
 /* ---- creation ---- */
 
-d4r_status d4r_v_passes_create(const d4r_vk *vk, d4r_m_stages *stages, d4r_v_passes **passes)
+d4r_status d4r_v_passes_create(const d4r_vk *vk, d4r_stages *stages, d4r_v_passes **passes)
 {
     d4r_v_passes *v = calloc(1, sizeof *v);
     *passes = NULL;
@@ -332,7 +332,7 @@ void d4r_v_passes_record(d4r_v_passes *v, VkCommandBuffer commands, d4r_v_params
     params->reading_groups = few_columns * few_rows;
     params->phase = params->sequence * 7;
     /* Earlier frames' reads are over: the stages' first barrier of the front ordered them before all that follows. */
-    if (!params->has_previous) d4r_m_restart_images(v->vk, commands, v->analysis);
+    if (!params->has_previous) d4r_restart_images(v->vk, commands, v->analysis);
     v->vk->fn.vkCmdUpdateBuffer(commands, v->buffers[OWN].buffer, 0, sizeof *params, params);
     order(v, commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_UNIFORM_READ_BIT);
@@ -349,7 +349,7 @@ void d4r_v_passes_record(d4r_v_passes *v, VkCommandBuffer commands, d4r_v_params
     dispatch(v, commands, REDUCE, D4R_V_SLICES + 1, 1, 1);
     order(v, commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
           VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    if (v->stages->marker) v->stages->marker(v->stages->marker_user, commands, "validate");
+    d4r_stages_mark(v->stages, commands, "validate");
 }
 
 const float *d4r_v_passes_slot(const d4r_v_passes *v, uint32_t slot)

@@ -3,14 +3,14 @@
 #ifndef D4R_VK_STAGES_VALIDATE_H
 #define D4R_VK_STAGES_VALIDATE_H
 
-#include "vk_stages/stages.h"
+#include "vk_stages/preset_stages.h"
 #include "vk_stages/validate_params.h"
 
 typedef struct d4r_v_params d4r_v_params;
 typedef struct d4r_v_passes d4r_v_passes;
 
 /* The stages must outlive the passes. */
-d4r_status d4r_v_passes_create(const d4r_vk *vk, d4r_m_stages *stages, d4r_v_passes **passes);
+d4r_status d4r_v_passes_create(const d4r_vk *vk, d4r_stages *stages, d4r_v_passes **passes);
 void d4r_v_passes_destroy(d4r_v_passes **passes);
 
 /* For the frame whose front the stages recorded last, into the same command buffer. Fills step, groups, reading_groups

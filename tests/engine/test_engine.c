@@ -129,7 +129,7 @@ static void record_arguments(void **state)
 
 /* ---- resets ---- */
 
-static d4r_m_frame run_with(rig *r, uint32_t n, d4r_frame_settings settings)
+static d4r_stage_frame run_with(rig *r, uint32_t n, d4r_frame_settings settings)
 {
     const struct VolkDeviceTable *fn = &device.vk.fn;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
@@ -155,7 +155,7 @@ static void resets(void **state)
     rig r;
     rig_params params = {.model = model, .render = {96, 80}, .output = {128, 96}};
     d4r_frame_settings settings;
-    d4r_m_frame seen;
+    d4r_stage_frame seen;
     d4r_vec2 before;
     (void)state;
     script_init(&s);

@@ -145,7 +145,7 @@ static void output_resize(void **state)
     (void)state;
     params.reserve_render = (d4r_size){80, 80};
     game_rig_create(&r, &device, &params);
-    const d4r_m_programs *programs = r.game->engine->stages->programs;
+    const d4r_m_programs *programs = d4r_m_stages_of(r.game->engine->stages)->programs;
     d4r_engine_memory(d4r_game_engine(r.game), &before);
     params.output = (d4r_size){150, 140};
     params.render = (d4r_size){75, 70};
@@ -157,8 +157,9 @@ static void output_resize(void **state)
     c.color_access.copied = c.output_access.copied = true;
     c.color_access.layout = VK_IMAGE_LAYOUT_GENERAL;
     params = plain_params();
-    configure_to(&r, &params, &c);                                /* back, with copies in use */
-    assert_ptr_equal(r.game->engine->stages->programs, programs); /* no pipeline was built for a size */
+    configure_to(&r, &params, &c); /* back, with copies in use */
+    assert_ptr_equal(d4r_m_stages_of(r.game->engine->stages)->programs,
+                     programs); /* no pipeline was built for a size */
     d4r_engine_memory(d4r_game_engine(r.game), &after);
     assert_int_equal(after.device_bytes - after.shared_bytes, before.device_bytes - before.shared_bytes);
     /* What cannot be leaves everything as it is; no change costs nothing. */
@@ -169,7 +170,7 @@ static void output_resize(void **state)
     config.output_format = VK_FORMAT_D32_SFLOAT;
     assert_int_equal(d4r_game_configure(r.game, &config), D4R_ERROR_ARGUMENT);
     d4r_game_get_config(r.game, &config);
-    const d4r_m_stages *stages = r.game->engine->stages;
+    const d4r_stages *stages = r.game->engine->stages;
     assert_int_equal(d4r_game_configure(r.game, &config), D4R_OK);
     assert_ptr_equal(r.game->engine->stages, stages);
     expect_plain(&r, &c);

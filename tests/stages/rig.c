@@ -9,11 +9,11 @@ struct rig {
     vk_test *t;
     rig_params params;
     uint8_t weights[D4R_M_STAGE_BYTES];
-    d4r_m_stages *stages;
+    d4r_stages *stages;
     d4r_vk_image color, depth, motion, exposure, output;
     d4r_vk_buffer tokens, head;
     d4r_frame_images images;
-    d4r_m_frame frame; /* next or current one */
+    d4r_stage_frame frame; /* next or current one */
     ref_frame reference;
     float *stored_color, *stored_motion; /* as rounded to the formats */
     uint8_t *head_codes;
@@ -123,17 +123,19 @@ rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *weights)
             "tokens");
     require(d4r_vk_buffer_create(&t->vk, "head", bytes, usage, 0, 0, false, &r->head) == D4R_OK, "head");
     create_images(r);
-    const d4r_m_stages_desc desc = {.vk = &t->vk,
-                                    .output = o,
-                                    .max_render = m,
-                                    .conventions = params->conventions,
-                                    .output_format = params->output_format,
-                                    .exact_filter = !params->hardware_filter,
-                                    .weights = r->weights,
-                                    .tokens = r->tokens.buffer,
-                                    .head = r->head.buffer,
-                                    .token_bytes = bytes};
-    require(d4r_m_stages_create(&desc, &r->stages) == D4R_OK, "d4r_m_stages_create failed");
+    const d4r_stages_desc desc = {.vk = &t->vk,
+                                  .output = o,
+                                  .max_render = m,
+                                  .conventions = params->conventions,
+                                  .output_format = params->output_format,
+                                  .exact_filter = !params->hardware_filter,
+                                  .weights = r->weights,
+                                  .weight_bytes = sizeof r->weights,
+                                  .tokens = r->tokens.buffer,
+                                  .head = r->head.buffer,
+                                  .token_bytes = bytes,
+                                  .head_bytes = bytes};
+    require(d4r_stages_create(&d4r_m_stages_ops, &desc, &r->stages) == D4R_OK, "d4r_m_stages_create failed");
     r->stored_color = malloc((size_t)m.width * m.height * 16);
     r->stored_motion = malloc((size_t)o.width * o.height * 8);
     r->head_codes = malloc(bytes);
@@ -152,7 +154,7 @@ static void drop_histories(rig *r)
 
 void rig_destroy(rig *r)
 {
-    d4r_m_stages_destroy(&r->stages);
+    d4r_stages_destroy(&r->stages);
     d4r_vk_image *images[] = {&r->color, &r->depth, &r->motion, &r->exposure, &r->output};
     for (int i = 0; i < 5; i++) d4r_vk_image_destroy(&r->t->vk, images[i]);
     d4r_vk_buffer_destroy(&r->t->vk, &r->tokens);
@@ -170,7 +172,7 @@ VkImageView rig_color_view(rig *r)
     return r->color.view;
 }
 
-d4r_m_stages *rig_stages(rig *r)
+d4r_stages *rig_stages(rig *r)
 {
     return r->stages;
 }
@@ -266,28 +268,28 @@ void rig_upload(rig *r, const rig_input *in)
 
 d4r_status rig_record_front(rig *r, VkCommandBuffer commands)
 {
-    return d4r_m_stages_record_front(r->stages, commands, &r->frame);
+    return d4r_stages_record_front(r->stages, commands, &r->frame);
 }
 
 d4r_status rig_record_back(rig *r, VkCommandBuffer commands)
 {
-    d4r_status status = d4r_m_stages_record_back(r->stages, commands);
+    d4r_status status = d4r_stages_record_back(r->stages, commands);
     r->frame.index++;
     return status;
 }
 
 /* ---- surfaces */
 
-d4r_m_resource rig_resource(rig *r, const char *name)
+d4r_stage_resource rig_resource(rig *r, const char *name)
 {
-    d4r_m_resource list[32];
-    const uint32_t count = d4r_m_stages_resources(r->stages, list, 32);
+    d4r_stage_resource list[32];
+    const uint32_t count = d4r_stages_resources(r->stages, list, 32);
     for (uint32_t i = 0; i < count && i < 32; i++)
         if (strcmp(list[i].name, name) == 0) return list[i];
-    return (d4r_m_resource){0};
+    return (d4r_stage_resource){0};
 }
 
-static void read_raw(rig *r, const d4r_m_resource *s, uint32_t bytes, void *out)
+static void read_raw(rig *r, const d4r_stage_resource *s, uint32_t bytes, void *out)
 {
     if (s->image)
         vk_test_read_image(r->t, s->image, s->extent.width, s->extent.height, bytes, out);
@@ -298,7 +300,7 @@ static void read_raw(rig *r, const d4r_m_resource *s, uint32_t bytes, void *out)
 /* An image resource as values. */
 static ref_image read_surface(rig *r, const char *name)
 {
-    const d4r_m_resource s = rig_resource(r, name);
+    const d4r_stage_resource s = rig_resource(r, name);
     require(s.image != VK_NULL_HANDLE, name);
     const bool half = strcmp(s.dtype, "<f2") == 0, sign = strcmp(s.dtype, "|i1") == 0;
     ref_image image = ref_image_new((int)s.extent.width, (int)s.extent.height, (int)s.channels);
@@ -386,7 +388,7 @@ static bool all_finite(const ref_image *image)
 static double check_exposure(rig *r, double *now)
 {
     float state[4];
-    const d4r_m_resource s = rig_resource(r, "exposure");
+    const d4r_stage_resource s = rig_resource(r, "exposure");
     vk_test_read_buffer(r->t, s.buffer, sizeof state, state);
     const ref_exposure_result want = ref_exposure(&r->reference);
     const double before = r->reference.reset ? want.exposure : r->last_exposure;
@@ -570,7 +572,7 @@ static void compare(rig *r, rig_result *result)
     r->half = read_surface(r, "half");
     const ref_reconstruct reconstruct = {
         in.color, gates, mix, cov, in.mv_a, in.mv_b, in.mv_c, history_previous, exposure, r->last_exposure};
-    const d4r_m_resource s = rig_resource(r, "display");
+    const d4r_stage_resource s = rig_resource(r, "display");
     uint32_t *display = malloc(s.size);
     vk_test_read_buffer(r->t, s.buffer, s.size, display);
     check_reconstruction(r, &reconstruct, display, result);

@@ -5,7 +5,7 @@
 
 #include "tests/stages/ref.h"
 #include "tests/vk_test.h"
-#include "vk_stages/stages.h"
+#include "vk_stages/preset_stages.h"
 
 typedef struct rig_params {
     d4r_size output, max_render;
@@ -50,10 +50,10 @@ void rig_run(rig *r, const rig_input *in, rig_result *result);
 rig_result rig_result_start(void);
 void rig_result_print(const char *name, const rig_result *result);
 
-d4r_m_stages *rig_stages(rig *r);
+d4r_stages *rig_stages(rig *r);
 VkImageView rig_color_view(rig *r);
 /* Image of a resource of the frame recorded last ("history", ...); NULL handle when absent. */
-d4r_m_resource rig_resource(rig *r, const char *name);
+d4r_stage_resource rig_resource(rig *r, const char *name);
 /* Output as stored, output size; owned by the rig. */
 const void *rig_read_output(rig *r);
 /* The reference reads the histories from the GPU again: after a test wrote to them. */

@@ -178,7 +178,7 @@ static void test_views_are_cached(void **state)
     assert_int_equal(allocations, 2);
     /* A forgotten view is set up again, in the room that it left. */
     for (int i = 0; i < 40; i++) {
-        d4r_m_stages_forget_view(rig_stages(r), rig_color_view(r));
+        d4r_stages_forget_view(rig_stages(r), rig_color_view(r));
         record_and_run(r);
     }
     assert_int_equal(allocations, 42);
@@ -207,18 +207,19 @@ static void test_refusals(void **state)
     vk_test_submit(&device, commands);
     content_free(&c);
     rig_destroy(r);
-    d4r_m_stages *stages;
-    d4r_m_stages_desc desc = {.vk = &device.vk,
-                              .output = {16384, 16384},
-                              .max_render = {64, 64},
-                              .weights = weights,
-                              .output_format = VK_FORMAT_R16G16B16A16_SFLOAT};
-    assert_int_equal(d4r_m_stages_create(&desc, &stages), D4R_ERROR_FEATURE); /* beyond the device's limits */
+    d4r_stages *stages;
+    d4r_stages_desc desc = {.vk = &device.vk,
+                            .output = {16384, 16384},
+                            .max_render = {64, 64},
+                            .weights = weights,
+                            .output_format = VK_FORMAT_R16G16B16A16_SFLOAT};
+    assert_int_equal(d4r_stages_create(&d4r_m_stages_ops, &desc, &stages),
+                     D4R_ERROR_FEATURE); /* beyond the device's limits */
     assert_null(stages);
     assert_non_null(strstr(device.last_log, "need"));
     desc.output = (d4r_size){64, 64};
     desc.output_format = VK_FORMAT_R32G32B32A32_UINT;
-    assert_int_equal(d4r_m_stages_create(&desc, &stages), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_stages_create(&d4r_m_stages_ops, &desc, &stages), D4R_ERROR_ARGUMENT);
     assert_null(stages);
     assert_int_equal(device.messages, 0);
 }
@@ -239,23 +240,23 @@ static void test_marker_and_resources(void **state)
 {
     (void)state;
     rig *r = rig_create(&device, &params, weights);
-    d4r_m_stages *stages = rig_stages(r);
-    d4r_m_resource list[32];
-    assert_int_equal(d4r_m_stages_resources(stages, list, 32), 0);
+    d4r_stages *stages = rig_stages(r);
+    d4r_stage_resource list[32];
+    assert_int_equal(d4r_stages_resources(stages, list, 32), 0);
     content c = content_random(&params, (d4r_size){64, 64}, 0);
     rig_upload(r, &c.input);
-    d4r_m_stages_set_marker(stages, note, NULL);
+    d4r_stages_set_marker(stages, note, NULL);
     record_and_run(r);
     assert_string_equal(seen, "begin exposure input acquire expansion reconstruction downsample ");
-    const uint32_t count = d4r_m_stages_resources(stages, list, 32);
-    assert_int_equal(d4r_m_stages_resources(stages, list, 1),
+    const uint32_t count = d4r_stages_resources(stages, list, 32);
+    assert_int_equal(d4r_stages_resources(stages, list, 1),
                      count); /* the count does not depend on the room */
     for (uint32_t i = 0; i < count; i++) {
         assert_true((list[i].image != VK_NULL_HANDLE) != (list[i].buffer != VK_NULL_HANDLE));
         assert_true(list[i].extent.width > 0 && list[i].extent.height > 0 && list[i].channels > 0);
     }
-    assert_true(d4r_m_stages_device_bytes(stages) > 2 * 144 * 144 * 8);
-    assert_true(d4r_m_stages_weight_bytes(stages) >= 41536);
+    assert_true(d4r_stages_device_bytes(stages) > 2 * 144 * 144 * 8);
+    assert_true(d4r_stages_weight_bytes(stages) >= 41536);
     content_free(&c);
     rig_destroy(r);
     assert_int_equal(device.messages, 0);

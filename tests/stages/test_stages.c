@@ -274,7 +274,7 @@ static void test_bad_head(void **state)
 static void poison(rig *r, const char *name)
 {
     static const uint16_t bad[] = {0x7e00, 0x7c00, 0xfc00, 0xfe01};
-    const d4r_m_resource s = rig_resource(r, name);
+    const d4r_stage_resource s = rig_resource(r, name);
     const size_t count = (size_t)s.extent.width * s.extent.height * s.channels;
     uint16_t *texels = malloc(count * 2);
     vk_test_read_image(&device, s.image, s.extent.width, s.extent.height, s.channels * 2, texels);
