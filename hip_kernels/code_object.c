@@ -208,12 +208,13 @@ static bool read_nvidia(const char *directory, const char *arch, const char *nam
     return atoi(arch + 3) >= 89 && read_first(directory, "sm_89", file, tried, tried_size, object);
 }
 
-static d4r_status check_nvidia(const d4r_code_object *object, const d4r_log *log)
+static d4r_status check_nvidia(d4r_code_object *object, const d4r_log *log)
 {
     const uint8_t *image = object->image;
     bool cubin =
         object->size >= ELF_HEADER && memcmp(image, "\177ELF\2", 5) == 0 && little(image + 18, 2) == EM_CUDA_;
     /* read_file ends the text with a zero byte. */
+    object->ptx = !cubin;
     if (cubin || strstr((const char *)image, ".target sm_")) return D4R_OK;
     return d4r_fail(log, D4R_ERROR_MODEL, "%s: neither a cubin nor PTX (%zu bytes): rebuild the kernels",
                     object->path, object->size);

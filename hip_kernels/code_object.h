@@ -10,6 +10,7 @@ typedef struct d4r_code_object {
     size_t size;
     char path[512];
     char sha256[65];
+    bool ptx; /* text, which the driver compiles */
 } d4r_code_object;
 
 /* Finds and checks NAME.hsaco for an architecture ("gfx1201"): in `directory`, else $D4R_KERNELS, else next

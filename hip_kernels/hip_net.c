@@ -36,6 +36,7 @@ struct d4r_hip_net {
     const d4r_hip *hip;
     d4r_log log;
     int device;
+    unsigned multiprocessors;
     d4r_m_machine machine;
     d4r_code_object object; /* HIP may read the image later: kept as long as the module */
     d4r_hip_module module;
@@ -103,6 +104,8 @@ static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
         status = d4r_hip_fail(n->hip, error, n->object.path);
         return image_refused(error) ? D4R_ERROR_MODEL : status;
     }
+    if (n->machine == D4R_M_MACHINE_NV && !n->object.ptx && !strcmp(p->device.arch, "sm_90"))
+        n->machine = D4R_M_MACHINE_SM90;
     for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
         const char *name = d4r_m_kernel_of(n->machine, (d4r_m_layer)i)->function;
         error = n->hip->module_function(&n->functions[i], n->module, name);
@@ -430,6 +433,7 @@ d4r_status d4r_hip_net_create(const d4r_hip_net_params *p, d4r_hip_net **out)
     n->hip = p->hip;
     n->log = p->log;
     n->device = p->device.index;
+    n->multiprocessors = p->device.multiprocessors;
     n->completion = p->completion;
     n->timing = p->timing;
     n->max_tokens = (size_t)p->max_grid.width * p->max_grid.height;
@@ -554,9 +558,11 @@ static void layer_args(const d4r_hip_net *n, const d4r_hip_net_job *job, int ind
     };
 }
 
-static unsigned groups_of(const d4r_m_kernel *kernel, const d4r_m_args *args)
+static unsigned groups_of(const d4r_hip_net *n, const d4r_m_kernel *kernel, const d4r_m_args *args)
 {
-    return ((unsigned)args->windows + kernel->windows - 1) / kernel->windows;
+    const unsigned groups = ((unsigned)args->windows + kernel->windows - 1) / kernel->windows;
+    const unsigned resident = kernel->resident * n->multiprocessors;
+    return resident && resident < groups ? resident : groups;
 }
 
 static d4r_status launch_plain(d4r_hip_net *n, const d4r_hip_net_job *job)
@@ -569,8 +575,8 @@ static d4r_status launch_plain(d4r_hip_net *n, const d4r_hip_net_job *job)
         d4r_m_args args;
         void *arguments[] = {&args};
         layer_args(n, job, i, &args);
-        error = hip->launch(n->functions[i], groups_of(kernel, &args), 1, 1, kernel->threads, 1, 1, 0,
-                            n->stream, arguments, NULL);
+        error = hip->launch(n->functions[i], groups_of(n, kernel, &args), 1, 1, kernel->threads, 1, 1,
+                            kernel->shared_bytes, n->stream, arguments, NULL);
         if (error == D4R_HIP_SUCCESS && n->timing)
             error = hip->event_record(n->layer_events[i + 1], n->stream);
         if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, d4r_m_layers[i].name);
@@ -590,7 +596,8 @@ static d4r_status build_graph(d4r_hip_net *n, const d4r_hip_net_job *job, graph_
         layer_args(n, job, i, &args);
         const d4r_hip_kernel_node parameters = {.block = {kernel->threads, 1, 1},
                                                 .function = n->functions[i],
-                                                .grid = {groups_of(kernel, &args), 1, 1},
+                                                .grid = {groups_of(n, kernel, &args), 1, 1},
+                                                .shared_bytes = kernel->shared_bytes,
                                                 .arguments = arguments};
         d4r_hip_node before = node;
         error = hip->graph_add_kernel(&node, entry->graph, i ? &before : NULL, i ? 1 : 0, &parameters);

@@ -24,12 +24,47 @@
 #define M_GFX11_STAGED_96 D4R_M_BLOCK_QKV(96), D4R_M_BLOCK_PROJ(96)
 #define M_GFX11_STAGED_128 D4R_M_BLOCK_PROJ(128), D4R_M_BLOCK_MLP1(128)
 
-/* NVIDIA, f16 matrices: read through the caches. */
-#ifndef M_NV_WINDOWS
-#define M_NV_WINDOWS 1
+/* NVIDIA, f16 matrices. One workgroup a multiprocessor copies matrices to shared memory and works on one group of windows
+ * after another. NV: machines with 99 KiB of it, SM90: with 227. Builds that try other figures define these six. */
+#define M_NV_WINDOWS_64 1
+#define M_NV_WINDOWS_96 1
+#define M_NV_WINDOWS_128 1
+#define M_NV_WAVES_64 16
+#define M_NV_WAVES_96 16
+#define M_NV_WAVES_128 12
+#ifndef M_SM90_WINDOWS_64
+#define M_SM90_WINDOWS_64 1
+#define M_SM90_WINDOWS_96 1
+#define M_SM90_WINDOWS_128 1
+#define M_SM90_WAVES_64 16
+#define M_SM90_WAVES_96 16
+#define M_SM90_WAVES_128 16
 #endif
-#define M_NV_WINDOWS_64 M_NV_WINDOWS
-#define M_NV_WINDOWS_96 M_NV_WINDOWS
-#define M_NV_WINDOWS_128 M_NV_WINDOWS
+/* Offsets in the layer's weights: first and end of the staged matrices, the block, whose vectors are staged too; its C. */
+#define M_BLOCK_OF_merge_block96 D4R_M_LINEAR_BYTES(96, 256)
+#define M_BLOCK_OF_merge_block128 D4R_M_LINEAR_BYTES(128, 384)
+/* C 64 all of them (64 KiB), C 96 qkv and proj (72 KiB), C 128 mlp1 (64 KiB). */
+#define M_NV_STAGED_block64 0, D4R_M_BLOCK_QKV_BIAS(64), 0, 64
+#define M_NV_STAGED_merge_block96 \
+    M_BLOCK_OF_merge_block96, M_BLOCK_OF_merge_block96 + D4R_M_BLOCK_MLP1(96), M_BLOCK_OF_merge_block96, 96
+#define M_NV_STAGED_block96_expand 0, D4R_M_BLOCK_MLP1(96), 0, 96
+#define M_NV_STAGED_merge_block128                                                                        \
+    M_BLOCK_OF_merge_block128 + D4R_M_BLOCK_MLP1(128), M_BLOCK_OF_merge_block128 + D4R_M_BLOCK_MLP2(128), \
+        M_BLOCK_OF_merge_block128, 128
+#define M_NV_STAGED_block128 D4R_M_BLOCK_MLP1(128), D4R_M_BLOCK_MLP2(128), 0, 128
+#define M_NV_STAGED_block128_expand M_NV_STAGED_block128
+/* C 64 all, C 96 all, the merge or expand too (192 KiB), C 128 all but mlp2 (192 KiB). */
+#define M_SM90_STAGED_block64 M_NV_STAGED_block64
+#define M_SM90_STAGED_merge_block96 \
+    0, M_BLOCK_OF_merge_block96 + D4R_M_BLOCK_QKV_BIAS(96), M_BLOCK_OF_merge_block96, 96
+#define M_SM90_STAGED_block96_expand 0, D4R_M_BLOCK_BYTES(96) + D4R_M_LINEAR_BIAS(256, 96), 0, 96
+#define M_SM90_STAGED_merge_block128                                                                         \
+    M_BLOCK_OF_merge_block128, M_BLOCK_OF_merge_block128 + D4R_M_BLOCK_MLP2(128), M_BLOCK_OF_merge_block128, \
+        128
+#define M_SM90_STAGED_block128 0, D4R_M_BLOCK_MLP2(128), 0, 128
+#define M_SM90_STAGED_block128_expand M_SM90_STAGED_block128
+#define M_NV_SHARED(...) M_NV_SHARED_1(__VA_ARGS__)
+#define M_NV_SHARED_1(first, end, block, c) \
+    (2 * ((end) - (first)) + D4R_M_BLOCK_BYTES(c) - D4R_M_BLOCK_QKV_BIAS(c))
 
 #endif

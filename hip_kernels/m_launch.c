@@ -4,10 +4,10 @@
 #include "hip_kernels/m_kernel_config.h"
 #include "models/format/m_layout.h"
 
-#define MACHINES 3
-#define KERNEL(name, windows)                          \
-    {                                                  \
-        "d4r_" #name, 32 * M_WAVES, M_WAVES *(windows) \
+#define MACHINES 4
+#define KERNEL(name, windows)                                \
+    {                                                        \
+        "d4r_" #name, 32 * M_WAVES, M_WAVES *(windows), 0, 0 \
     }
 #define LAYERS(w64, w96, w128)                                                                              \
     {                                                                                                       \
@@ -16,10 +16,24 @@
             KERNEL(block128_expand, w128), KERNEL(block96_expand, w96), KERNEL(block64, w64)                \
     }
 
+#define NV_KERNEL(name, c, waves, windows, staged)                              \
+    {                                                                           \
+        "d4r_" #name, 32 * (waves), (waves) * (windows), M_NV_SHARED(staged), 1 \
+    }
+#define NV_LAYERS(m)                                                                                      \
+    {                                                                                                     \
+        m(block64, 64), m(merge_block96, 96), m(merge_block128, 128), m(block128, 128), m(block128, 128), \
+            m(block128, 128), m(block128, 128), m(block128_expand, 128), m(block96_expand, 96),           \
+            m(block64, 64)                                                                                \
+    }
+#define SM90(name, c) NV_KERNEL(name, c, M_SM90_WAVES_##c, M_SM90_WINDOWS_##c, M_SM90_STAGED_##name)
+#define NV(name, c) NV_KERNEL(name, c, M_NV_WAVES_##c, M_NV_WINDOWS_##c, M_NV_STAGED_##name)
+
 static const d4r_m_kernel kernels[MACHINES][D4R_M_LAYER_COUNT] = {
     [D4R_M_MACHINE_GFX12] = LAYERS(M_GFX12_WINDOWS_64, M_GFX12_WINDOWS_96, M_GFX12_WINDOWS_128),
     [D4R_M_MACHINE_GFX11] = LAYERS(M_GFX11_WINDOWS_64, M_GFX11_WINDOWS_96, M_GFX11_WINDOWS_128),
-    [D4R_M_MACHINE_NV] = LAYERS(M_NV_WINDOWS_64, M_NV_WINDOWS_96, M_NV_WINDOWS_128),
+    [D4R_M_MACHINE_NV] = NV_LAYERS(NV),
+    [D4R_M_MACHINE_SM90] = NV_LAYERS(SM90),
 };
 
 const d4r_m_kernel *d4r_m_kernel_of(d4r_m_machine machine, d4r_m_layer layer)
@@ -83,7 +97,8 @@ void d4r_m_prepare_panels(d4r_m_machine machine, const uint8_t *network, uint8_t
         for (size_t at = range->offset; at < range->offset + range->bytes; at += D4R_M_TILE_BYTES) {
             if (machine == D4R_M_MACHINE_GFX12) memcpy(panels + at, network + at, D4R_M_TILE_BYTES);
             if (machine == D4R_M_MACHINE_GFX11) tile_gfx11(network + at, panels + scale * at);
-            if (machine == D4R_M_MACHINE_NV) tile_nv(network + at, panels + scale * at);
+            if (machine == D4R_M_MACHINE_NV || machine == D4R_M_MACHINE_SM90)
+                tile_nv(network + at, panels + scale * at);
         }
     }
 }

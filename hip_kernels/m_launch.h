@@ -10,13 +10,17 @@
 typedef enum d4r_m_machine {
     D4R_M_MACHINE_GFX12, /* FP8 operands: hipnet.bin as it is */
     D4R_M_MACHINE_GFX11, /* f16 operands, output rows permuted */
-    D4R_M_MACHINE_NV     /* f16 operands in mma.sync order */
+    D4R_M_MACHINE_NV,    /* f16 operands in mma.sync order; PTX for any machine from sm_89 on */
+    D4R_M_MACHINE_SM90   /* the same operands; the cubin, which shares more in shared memory */
 } d4r_m_machine;
 
 typedef struct d4r_m_kernel {
-    const char *function; /* entry point in the code object */
-    unsigned threads;     /* a workgroup */
-    unsigned windows;     /* a workgroup works on at a time */
+    const char *function;  /* entry point in the code object */
+    unsigned threads;      /* a workgroup */
+    unsigned windows;      /* a workgroup works on at a time */
+    unsigned shared_bytes; /* of dynamic shared memory */
+    unsigned
+        resident; /* workgroups a multiprocessor that take all windows in turns; 0: one group a workgroup */
 } d4r_m_kernel;
 
 /* Of one layer on a machine; static storage. */

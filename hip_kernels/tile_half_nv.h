@@ -39,6 +39,7 @@ TILE_FN void tile_open_half(tile_group *g, const d4r_m_args *a, int window, int 
 {
     const int exists = window < a->windows, last = exists ? window : a->windows - 1;
     const int top = 8 * (last / a->windows_x) - a->shift, left = 8 * (last % a->windows_x) - a->shift;
+    tile_stage_nothing(g);
     g->lane = (int)(threadIdx.x & 31);
     g->g = g->lane >> 2;
     g->t = g->lane & 3;

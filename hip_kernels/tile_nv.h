@@ -47,6 +47,7 @@ typedef struct tile_row {
 typedef struct tile_matrix {
     const uint4 *panels;
     int in_tiles;
+    int staged; /* in shared memory */
 } tile_matrix;
 typedef struct tile_group {
     int lane, g, t;
@@ -55,7 +56,11 @@ typedef struct tile_group {
     int token[TILE_WINDOWS][2];     /* tokens g and g + 8: index in the block's grid; -1: outside */
     int fine[TILE_WINDOWS][2];      /* index of the 2x2 finer tokens' first one; -1: outside */
     uint32_t outside[TILE_WINDOWS]; /* bit k: key k lies outside the grid */
-#ifdef TILE_HALF                    /* 8x8 windows: tile_half_nv.h */
+    /* What the block has staged in shared memory: parts of the layer's matrices and vectors, by offset in its weights.
+     * All of it is constant after inlining. */
+    const unsigned char *staged;
+    int matrices_first, matrices_end, vectors_first, vectors_end;
+#ifdef TILE_HALF /* 8x8 windows: tile_half_nv.h */
     int place;
     int coarse[TILE_WINDOWS][2];
     uint32_t outside_places[4]; /* as `outside`, of each place's tokens */
@@ -106,6 +111,26 @@ TILE_FN float tile_half_high(uint32_t halves)
     float x;
     asm("{ .reg .b16 l, h; mov.b32 {l, h}, %1; cvt.f32.f16 %0, h; }" : "=f"(x) : "r"(halves));
     return x;
+}
+
+/* The larger one; NaN if one of them is. */
+TILE_FN float tile_larger(float a, float b)
+{
+    float y;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+}
+/* 16 bytes from global to shared memory, in the background. */
+TILE_FN void tile_copy_16(unsigned char *to, const unsigned char *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(from)
+                 : "memory");
+}
+TILE_FN void tile_copies_end(void)
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncthreads();
 }
 
 TILE_FN float tile_exp2(float x)
@@ -286,28 +311,66 @@ TILE_FN void tile_snap(const tile_group *g, tile_f32 *x)
     }
 }
 
-/* ---- products
- * ------------------------------------------------------------------------------------------------- */
+/* ---- weights ---------------------------------------------------------------------------------------------------- */
 
+TILE_FN void tile_copy(unsigned char *to, const unsigned char *from, int bytes, int threads)
+{
+    for (int i = 16 * (int)threadIdx.x; i < bytes; i += 16 * threads) tile_copy_16(to + i, from + i);
+}
+/* Copies a part of the layer's matrices and vectors to shared memory, once for all windows of the block. Offsets and
+ * sizes are multiples of 16 bytes. */
+TILE_FN void tile_stage(tile_group *g, const d4r_m_args *a, unsigned char *memory, int matrices_first,
+                        int matrices_end, int vectors_first, int vectors_end, int threads)
+{
+    const int matrix_bytes = (matrices_end - matrices_first) * TILE_PANEL_SCALE;
+    tile_copy(memory, a->panels + (size_t)matrices_first * TILE_PANEL_SCALE, matrix_bytes, threads);
+    tile_copy(memory + matrix_bytes, a->weights + vectors_first, vectors_end - vectors_first, threads);
+    tile_copies_end();
+    g->staged = memory;
+    g->matrices_first = matrices_first;
+    g->matrices_end = matrices_end;
+    g->vectors_first = vectors_first;
+    g->vectors_end = vectors_end;
+}
+/* For a block that stages nothing. */
+TILE_FN void tile_stage_nothing(tile_group *g)
+{
+    g->staged = 0;
+    g->matrices_first = g->matrices_end = g->vectors_first = g->vectors_end = 0;
+}
 TILE_FN tile_matrix tile_matrix_at(const tile_group *g, const d4r_m_args *a, int offset, int in_tiles)
 {
     tile_matrix matrix;
-    matrix.panels = (const uint4 *)(a->panels + (size_t)offset * TILE_PANEL_SCALE) + g->lane;
+    matrix.staged = offset >= g->matrices_first && offset < g->matrices_end;
+    matrix.panels =
+        (const uint4 *)(matrix.staged ? g->staged + (offset - g->matrices_first) * TILE_PANEL_SCALE
+                                      : a->panels + (size_t)offset * TILE_PANEL_SCALE) +
+        g->lane;
     matrix.in_tiles = in_tiles;
     return matrix;
 }
 TILE_FN const unsigned char *tile_vector_at(const tile_group *g, const d4r_m_args *a, int offset)
 {
-    (void)g;
+    if (offset >= g->vectors_first && offset < g->vectors_end)
+        return g->staged + (g->matrices_end - g->matrices_first) * TILE_PANEL_SCALE +
+               (offset - g->vectors_first);
     return a->weights + offset;
 }
+TILE_FN uint4 tile_panel(const tile_matrix *w, int tile)
+{
+    return w->staged ? w->panels[tile * 32] : __ldg(w->panels + tile * 32);
+}
+
+/* ---- products
+ * ------------------------------------------------------------------------------------------------- */
+
 TILE_FN void tile_mul(const tile_group *g, tile_f32 *acc, const tile_matrix *w, int m, int k0,
                       const tile_fp8 *x, int tiles)
 {
     (void)g;
     TILE_UNROLL
     for (int k = 0; k < tiles; k++) {
-        const uint4 b = __ldg(w->panels + (m * w->in_tiles + k0 + k) * 32);
+        const uint4 b = tile_panel(w, m * w->in_tiles + k0 + k);
         TILE_EACH_WINDOW(i)
         {
             const uint32_t *a = x[k].v[i];
@@ -322,7 +385,7 @@ TILE_FN void tile_mul_t(const tile_group *g, tile_f32_t *acc, const tile_matrix 
     (void)g;
     TILE_UNROLL
     for (int k = 0; k < tiles; k++) {
-        const uint4 a = __ldg(w->panels + (m * w->in_tiles + k0 + k) * 32);
+        const uint4 a = tile_panel(w, m * w->in_tiles + k0 + k);
         TILE_EACH_WINDOW(i)
         {
             const uint32_t *b = x[k].v[i];
@@ -365,7 +428,7 @@ TILE_FN void tile_values(const tile_group *g, tile_f32 *o, const tile_fp8_t *v, 
 
 TILE_FN float4 tile_bias_values(const tile_group *g, const unsigned char *bias, int m)
 {
-    return __ldg((const float4 *)(bias + 64 * m) + g->t);
+    return ((const float4 *)(bias + 64 * m))[g->t];
 }
 TILE_FN void tile_bias(const tile_group *g, tile_f32 *x, const unsigned char *bias, int m)
 {
@@ -394,7 +457,7 @@ TILE_FN void tile_add_bias(const tile_group *g, tile_f32 *x, const unsigned char
 TILE_FN void tile_bias_t(const tile_group *g, tile_f32_t *x, const unsigned char *bias, int m)
 {
     const float *b = (const float *)(bias + 64 * m) + 4 * (g->g >> 1) + (g->g & 1);
-    const float low = __ldg(b), high = __ldg(b + 2);
+    const float low = b[0], high = b[2];
     TILE_EACH_WINDOW(w)
     TILE_UNROLL
     for (int h = 0; h < 8; h += 4) {
@@ -418,7 +481,7 @@ TILE_FN void tile_rel_bias_mask(const tile_group *g, tile_f32 *s, const unsigned
     TILE_UNROLL
     for (int i = 0; i < 8; i++) {
         const int key = 8 * (i >> 2) + 2 * g->t + (i & 1), query = g->g + 8 * ((i >> 1) & 1);
-        const float b = __ldg((const float *)table + 16 * key + query);
+        const float b = ((const float *)table)[16 * key + query];
         TILE_EACH_WINDOW(w)
         {
             s->v[w][i] = s->v[w][i] * M_SCORE_SCALE + b;
@@ -440,10 +503,6 @@ TILE_FN float tile_quad_sum(float x)
 {
     x += __shfl_xor_sync(0xffffffffu, x, 1);
     return x + __shfl_xor_sync(0xffffffffu, x, 2);
-}
-TILE_FN float tile_larger(float x, float limit)
-{
-    return limit > x ? limit : x; /* x when x is a NaN */
 }
 TILE_FN void tile_row_max(const tile_group *g, tile_row *d, const tile_f32 *s)
 {

@@ -20,6 +20,7 @@ typedef unsigned long long cu_pointer;
 typedef struct cu_context_object *cu_context;
 
 enum { CU_NOT_SUPPORTED = 801, CU_INVALID_VALUE = 1 };
+enum { CU_ATTRIBUTE_SHARED_OPTIN = 97, CU_FUNCTION_SHARED_BYTES = 1, CU_FUNCTION_DYNAMIC_SHARED = 8 };
 enum { CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76, MAX_DEVICES = 64 };
 
 typedef struct cu_kernel_node {
@@ -60,6 +61,8 @@ typedef struct cu_kernel_node {
     X(module_unload, "cuModuleUnload", (d4r_hip_module module))                                             \
     X(module_function, "cuModuleGetFunction",                                                               \
       (d4r_hip_function * function, d4r_hip_module module, const char *name))                               \
+    X(function_attribute, "cuFuncGetAttribute", (int *value, int attribute, d4r_hip_function function))     \
+    X(set_function_attribute, "cuFuncSetAttribute", (d4r_hip_function function, int attribute, int value))  \
     X(launch, "cuLaunchKernel",                                                                             \
       (d4r_hip_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,      \
        unsigned block_y, unsigned block_z, unsigned shared_bytes, d4r_hip_stream stream, void **arguments,  \
@@ -148,6 +151,18 @@ static d4r_hip_error device_attribute(int *value, int attribute, int ordinal)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (table[i][0] == attribute) return cu.device_attribute(value, table[i][1], ordinal);
     return CU_INVALID_VALUE;
+}
+
+/* Any part of a multiprocessor's shared memory may be asked for at the launch. */
+static d4r_hip_error module_function(d4r_hip_function *function, d4r_hip_module module, const char *name)
+{
+    int device, most, own;
+    cu_result result = cu.module_function(function, module, name);
+    if (result == 0) result = cu.context_device(&device);
+    if (result == 0) result = cu.device_attribute(&most, CU_ATTRIBUTE_SHARED_OPTIN, device);
+    if (result == 0) result = cu.function_attribute(&own, CU_FUNCTION_SHARED_BYTES, *function);
+    if (result == 0) result = cu.set_function_attribute(*function, CU_FUNCTION_DYNAMIC_SHARED, most - own);
+    return result;
 }
 
 static d4r_hip_error device_malloc(void **pointer, size_t size)
@@ -268,7 +283,7 @@ static void fill(d4r_hip *hip)
     hip->event_elapsed = cu.event_elapsed;
     hip->module_load = cu.module_load;
     hip->module_unload = cu.module_unload;
-    hip->module_function = cu.module_function;
+    hip->module_function = module_function;
     hip->launch = cu.launch;
     hip->device_malloc = device_malloc;
     hip->device_free = device_free;

@@ -53,6 +53,15 @@ static inline float lockstep_float(int bits)
     memcpy(&f, &bits, 4);
     return f;
 }
+static inline float tile_larger(float a, float b)
+{
+    return a != a || a > b ? a : b;
+}
+static inline void tile_copy_16(unsigned char *to, const unsigned char *from)
+{
+    memcpy(to, from, 16);
+}
+#define tile_copies_end() warp_meet()
 #define rsqrtf(x) (1.0f / sqrtf(x))
 #define __frcp_rn(x) (1.0f / (x))
 

@@ -7,7 +7,9 @@
 #include "hip_kernels/cpu_net.h"
 #include "hip_kernels/m_launch.h"
 #include "hip_kernels/m_kernel_config.h"
-#define TILE_WINDOWS M_NV_WINDOWS
+#ifndef TILE_WINDOWS
+#define TILE_WINDOWS 1
+#endif
 #include "hip_kernels/tile_nv.h"
 #include "hip_kernels/m_block.h"
 #include "tests/network/compare.h"
@@ -42,7 +44,26 @@ static void keep_layer(void *user, d4r_m_layer layer, const uint8_t *codes, uint
 typedef struct warp_job {
     const d4r_m_args *args;
     int layer, index;
+    unsigned char *shared;
 } warp_job;
+
+/* What the kernels stage (m_kernels_nv.cu), by layer: first, end, block, C. */
+static const int staged[][D4R_M_LAYER_COUNT][4] = {
+#define STAGED(machine)                                                              \
+    {                                                                                \
+        {M_##machine##_STAGED_block64}, {M_##machine##_STAGED_merge_block96},        \
+            {M_##machine##_STAGED_merge_block128}, {M_##machine##_STAGED_block128},  \
+            {M_##machine##_STAGED_block128}, {M_##machine##_STAGED_block128},        \
+            {M_##machine##_STAGED_block128}, {M_##machine##_STAGED_block128_expand}, \
+            {M_##machine##_STAGED_block96_expand},                                   \
+        {                                                                            \
+            M_##machine##_STAGED_block64                                             \
+        }                                                                            \
+    }
+    STAGED(NV),
+    STAGED(SM90),
+};
+static int machine; /* whose shared memory */
 
 static void run_lane(void *user)
 {
@@ -50,7 +71,10 @@ static void run_lane(void *user)
         m_block64,  m_merge_block96, m_merge_block128,  m_block128,       m_block128,
         m_block128, m_block128,      m_block128_expand, m_block96_expand, m_block64};
     const warp_job *job = user;
+    const int *part = staged[machine][job->layer];
     tile_group group;
+    tile_stage(&group, job->args, job->shared, part[0], part[1], part[2] + D4R_M_BLOCK_QKV_BIAS(part[3]),
+               part[2] + D4R_M_BLOCK_BYTES(part[3]), 32);
     if (tile_open(&group, job->args, job->index)) kernels[job->layer](&group, job->args);
 }
 
@@ -73,14 +97,20 @@ static int run_layer(int index, const uint8_t *tokens, const uint8_t *network, c
         .windows_x = (int)windows_x,
         .windows = (int)(windows_x * windows_y),
     };
+    const unsigned bytes =
+        d4r_m_kernel_of(machine ? D4R_M_MACHINE_SM90 : D4R_M_MACHINE_NV, (d4r_m_layer)index)->shared_bytes;
+    unsigned char *shared = aligned_alloc(64, ((size_t)bytes + 63) / 64 * 64);
+    if (!shared) abort();
     /* One more than needed: a warp without a window must do nothing. */
     for (int i = 0; i <= (args.windows + TILE_WINDOWS - 1) / TILE_WINDOWS; i++) {
-        warp_job job = {.args = &args, .layer = index, .index = i};
+        warp_job job = {.args = &args, .layer = index, .index = i, .shared = shared};
+        memset(shared, 0xff, bytes);
         warp_run(run_lane, &job);
     }
     code_comparison c = compare_codes(layers[index], output, layer_bytes[index]);
     printf("%s: %.4f %% of the CPU's codes (%zu of %zu differ, %zu by more than a step)\n", l->name,
            compare_same_percent(&c), c.different, c.count, c.far);
+    free(shared);
     free(output);
     return (double)c.different <= (100 - LEAST_SAME_PERCENT) / 100 * (double)c.count + SMALL_SLACK;
 }
@@ -104,7 +134,9 @@ int main(void)
         .grid = {COLUMNS, ROWS}, .tokens = tokens, .head = head, .layer = keep_layer};
     int good = d4r_cpu_net_create(&params, &net) == D4R_OK && d4r_cpu_net_run(net, &run) == D4R_OK;
     d4r_cpu_net_destroy(&net);
-    for (int i = 0; good && i < D4R_M_LAYER_COUNT; i++) good = run_layer(i, tokens, network, panels);
+    for (int i = 0; good && i < D4R_M_LAYER_COUNT; i++) {
+        for (machine = 0; good && machine < 2; machine++) good = run_layer(i, tokens, network, panels);
+    }
     for (int i = 0; i < D4R_M_LAYER_COUNT; i++) free(layers[i]);
     free(tokens);
     free(head);
