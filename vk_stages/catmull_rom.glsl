@@ -21,16 +21,16 @@ cubic_axis cubic_weights(float q)
     return a;
 }
 
-vec3 fetch_catmull_rom(sampler2D image, vec2 q, ivec2 size, vec2 inverse_extent)
+vec4 fetch_catmull_rom(sampler2D image, vec2 q, ivec2 size, vec2 inverse_extent)
 {
     cubic_axis x = cubic_weights(q.x);
     cubic_axis y = cubic_weights(q.y);
-    vec3 sum = x.before * y.centre *
-               fetch_linear(image, vec2(x.base - 1.0, y.middle), size, inverse_extent).rgb;
-    sum += x.centre * y.before * fetch_linear(image, vec2(x.middle, y.base - 1.0), size, inverse_extent).rgb;
-    sum += x.centre * y.centre * fetch_linear(image, vec2(x.middle, y.middle), size, inverse_extent).rgb;
-    sum += x.centre * y.after * fetch_linear(image, vec2(x.middle, y.base + 2.0), size, inverse_extent).rgb;
-    sum += x.after * y.centre * fetch_linear(image, vec2(x.base + 2.0, y.middle), size, inverse_extent).rgb;
+    vec4 sum = x.before * y.centre *
+               fetch_linear(image, vec2(x.base - 1.0, y.middle), size, inverse_extent);
+    sum += x.centre * y.before * fetch_linear(image, vec2(x.middle, y.base - 1.0), size, inverse_extent);
+    sum += x.centre * y.centre * fetch_linear(image, vec2(x.middle, y.middle), size, inverse_extent);
+    sum += x.centre * y.after * fetch_linear(image, vec2(x.middle, y.base + 2.0), size, inverse_extent);
+    sum += x.after * y.centre * fetch_linear(image, vec2(x.base + 2.0, y.middle), size, inverse_extent);
     float total = x.centre * (y.before + y.centre + y.after) + (x.before + x.after) * y.centre;
     return sum / total;
 }

@@ -36,3 +36,13 @@ vec3 load_color(ivec2 pixel)
     vec3 v = texelFetch(color_image, pixel + p.color_origin, 0).rgb;
     return is_finite(v) ? color_from_stored(v) : repaired_color(pixel);
 }
+
+float alpha_from_stored(float a) { return is_finite(a) ? clamp(a, 0.0, 65504.0) : 1.0; }
+
+// The same by one fetch, with the alpha.
+vec4 load_color_alpha(ivec2 pixel)
+{
+    vec4 v = texelFetch(color_image, pixel + p.color_origin, 0);
+    vec3 color = is_finite(v.rgb) ? color_from_stored(v.rgb) : repaired_color(pixel);
+    return vec4(color, alpha_from_stored(v.a));
+}

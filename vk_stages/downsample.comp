@@ -7,10 +7,9 @@
 #include "color.glsl"
 #include "range.glsl"
 #include "exposure_state.glsl"
+#include "output_store.glsl"
 layout(local_size_x = D4R_PIXEL_GROUP, local_size_y = D4R_PIXEL_GROUP) in;
 layout(set = 0, binding = D4R_BIND_PACKED, std430) readonly buffer packed_block { uint packed_pixels[]; };
-layout(set = 2, binding = 0, OUTPUT_FORMAT) uniform writeonly image2D output_image;
-layout(constant_id = D4R_SPEC_OUTPUT) const uint output_flags = 0u;
 
 // Two of three reconstruction pixels cover an output pixel: 2/3 and 1/3, mirrored for odd pixels.
 vec3 area_mean(ivec2 pixel)
@@ -27,8 +26,8 @@ vec3 area_mean(ivec2 pixel)
 
 float stored_alpha(ivec2 texel)
 {
-    float a = texelFetch(color_image, clamp(texel, ivec2(0), p.render - 1) + p.color_origin, 0).a;
-    return is_finite(a) ? clamp(a, 0.0, 65504.0) : 1.0;
+    return alpha_from_stored(
+        texelFetch(color_image, clamp(texel, ivec2(0), p.render - 1) + p.color_origin, 0).a);
 }
 
 // Bilinear at the output pixel's place in the unjittered image. Fetches: colour formats need not be filterable.
@@ -43,34 +42,9 @@ float output_alpha(ivec2 pixel)
     return mix(top, bottom, t.y);
 }
 
-// Rounds a value in [0, 65504] to a float of `bits` bits of mantissa and half's exponent: drivers differ in imageStore.
-float round_small(float v, int bits)
-{
-    int exponent = max(int(floatBitsToUint(v) >> 23) - 127, -14);
-    float scale = exp2(float(bits - exponent));
-    float largest = (2.0 - exp2(float(-bits))) * 32768.0;
-    return min(roundEven(v * scale) / scale, largest);
-}
-
-float encode_srgb(float v) { return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1.0 / 2.4) - 0.055; }
-
 void main()
 {
     ivec2 pixel = ivec2(gl_GlobalInvocationID.xy);
     if (any(greaterThanEqual(pixel, p.output_size))) return;
-    vec3 v = expand_display(area_mean(pixel));
-    if (ldr) v = pow(clamp(v, 0.0, 1.0), vec3(1.0 / 2.2));
-    else v = clamp(v * (p.pre_exposure / current_exposure), 0.0, 65504.0);
-    vec4 result = vec4(v, output_alpha(pixel));
-#if defined(OUTPUT_UNORM)
-    result = clamp(result, 0.0, 1.0);
-    if ((output_flags & D4R_OUTPUT_ENCODE_SRGB) != 0u)
-        result.rgb = vec3(encode_srgb(result.r), encode_srgb(result.g), encode_srgb(result.b));
-    if ((output_flags & D4R_OUTPUT_SWAP) != 0u) result = result.bgra;
-#elif defined(OUTPUT_R11G11B10F)
-    result = vec4(round_small(result.r, 6), round_small(result.g, 6), round_small(result.b, 5), 0.0);
-#else
-    result = round_half(result);
-#endif
-    imageStore(output_image, pixel + p.output_origin, result);
+    store_output(pixel, expand_display(area_mean(pixel)), output_alpha(pixel));
 }

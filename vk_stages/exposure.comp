@@ -35,9 +35,12 @@ void main()
     float e = p.exposure;
     if (p.exposure_mode == 0u) e = 0.23547077 / max(mean, 0.005);
     if (p.exposure_mode == 2u) e = texelFetch(exposure_image, p.exposure_origin, 0).r;
+    bool kept = p.exposure_mode == D4R_EXPOSURE_KEPT;
+    if (kept) e = current_exposure;
     e = usable(e);
     previous_exposure = p.reset != 0u ? e : current_exposure;
     current_exposure = e;
+    if (kept) return;
     mean_luma = mean;
     pixel_count = sums[0].y;
 }

@@ -19,14 +19,6 @@ struct resampled {
     vec3 nearest; // compressed colour of the render texel that holds the position
 };
 
-// Render position of a reconstruction pixel's centre. Its floor selects texels: the roundings are normative.
-vec2 render_position(ivec2 pixel)
-{
-    precise vec2 f = (vec2(pixel) + 0.5) * p.to_render;
-    f -= p.jitter;
-    return f;
-}
-
 ivec2 tile_origin(ivec2 first_pixel) { return ivec2(floor(render_position(first_pixel))) - 1; }
 
 void load_tile(ivec2 origin, int i)

@@ -47,7 +47,7 @@ struct d4r_m_params {
     float pre_exposure;
     float exposure;         /* of D4R_EXPOSURE_SCALAR */
     float change_scale;     /* 9.045 * 540 / render height */
-    D4R_UINT exposure_mode; /* d4r_exposure_mode; LDR: scalar 1 */
+    D4R_UINT exposure_mode; /* d4r_exposure_mode or D4R_EXPOSURE_KEPT; LDR: scalar 1 */
     D4R_UINT frame;
     D4R_UINT reset;
     D4R_UINT flags; /* D4R_FLAG_* */
@@ -55,6 +55,7 @@ struct d4r_m_params {
 
 #define D4R_FLAG_DEPTH_REGULAR 1u
 #define D4R_FLAG_MOTION_AT_OUTPUT 2u
+#define D4R_EXPOSURE_KEPT 3u /* as in the frame before */
 
 /* Set 0: the stages' own resources; one set a frame parity. Sampled images precede storage images. */
 #define D4R_BIND_PARAMS 0

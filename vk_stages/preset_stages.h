@@ -73,7 +73,7 @@ typedef struct d4r_stages_ops {
     bool has_debug_view; /* the picture of debug_view.c shows these stages' surfaces */
 } d4r_stages_ops;
 
-extern const d4r_stages_ops d4r_m_stages_ops;
+extern const d4r_stages_ops d4r_m_stages_ops, d4r_k_stages_ops;
 
 /* ---- the table's functions */
 

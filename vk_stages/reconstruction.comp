@@ -50,7 +50,7 @@ motion_pair choose_motion(vec2 position, vec3 mixture)
 vec3 history_at(vec2 q, vec3 fallback)
 {
     if (p.reset != 0u || !on_screen(q)) return fallback;
-    vec3 h = fetch_catmull_rom(history_previous, q, p.reconstruction, p.inverse_reconstruction);
+    vec3 h = fetch_catmull_rom(history_previous, q, p.reconstruction, p.inverse_reconstruction).rgb;
     return is_finite(h) ? h : fallback;
 }
 

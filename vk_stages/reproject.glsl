@@ -1,3 +1,11 @@
+// Render position of a reconstruction pixel's centre. Its floor selects texels: the roundings are normative.
+vec2 render_position(ivec2 pixel)
+{
+    precise vec2 f = (vec2(pixel) + 0.5) * p.to_render;
+    f -= p.jitter;
+    return f;
+}
+
 // Positions in the previous frame, in reconstruction pixels. Their roundings are normative: a position's last bit,
 // times the neighbours' difference, is by far the largest error of a feature.
 vec2 previous_position(vec2 render_position, vec2 motion)

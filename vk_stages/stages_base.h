@@ -81,6 +81,13 @@ void d4r_restart_images(const d4r_vk *vk, VkCommandBuffer commands, const d4r_vk
 /* The render size of the frame before, or this frame's own after a reset. */
 d4r_size d4r_stage_previous_render(const d4r_stage_frame *frame);
 
+/* ---- stages_params.c */
+
+/* All parameters but those of the preset's own surfaces: grid, half_size, change_scale. scale: history pixels an output
+ * pixel (1.5 or 1), full: their number. */
+void d4r_stage_params_fill(const d4r_stages *stages, const d4r_stage_frame *frame, double scale,
+                           d4r_size full, struct d4r_m_params *params);
+
 /* ---- stages_base.c: resources */
 
 typedef struct d4r_resource_list {

@@ -16,31 +16,31 @@ static d4r_gpu_vec2 vec2(double x, double y)
     return (d4r_gpu_vec2){(float)x, (float)y};
 }
 
-/* Reconstruction pixels per unit of the stored vectors, along an axis. */
-static double motion_unit(d4r_motion_unit unit, uint32_t render, uint32_t output)
+/* History pixels per unit of the stored vectors, along an axis; scale: history pixels an output pixel. */
+static double motion_unit(d4r_motion_unit unit, double scale, uint32_t render, uint32_t output)
 {
     switch (unit) {
     case D4R_MOTION_OUTPUT_PIXELS:
-        return 1.5;
+        return scale;
     case D4R_MOTION_UV:
-        return 1.5 * output;
+        return scale * output;
     case D4R_MOTION_NDC:
-        return 0.75 * output;
+        return 0.5 * scale * output;
     case D4R_MOTION_RENDER_PIXELS:
         break;
     }
-    return 1.5 * output / render;
+    return scale * output / render;
 }
 
-static void fill_motion(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
+static void fill_motion(const d4r_stages *stages, const d4r_stage_frame *frame, double scale, d4r_m_params *p)
 {
-    const d4r_conventions *c = &stages->base.desc.conventions;
+    const d4r_conventions *c = &stages->desc.conventions;
     const d4r_frame_settings *s = &frame->settings;
-    const d4r_size o = stages->base.desc.output;
+    const d4r_size o = stages->desc.output;
     const double sign = c->motion_reversed ? -1.0 : 1.0, flip = c->motion_flip_y ? -1.0 : 1.0;
-    p->motion_factor =
-        vec2(sign * s->motion_scale.x * motion_unit(c->motion_unit, s->render.width, o.width),
-             sign * flip * s->motion_scale.y * motion_unit(c->motion_unit, s->render.height, o.height));
+    p->motion_factor = vec2(
+        sign * s->motion_scale.x * motion_unit(c->motion_unit, scale, s->render.width, o.width),
+        sign * flip * s->motion_scale.y * motion_unit(c->motion_unit, scale, s->render.height, o.height));
     /* Products of a float and a size are exact in double, so a constant size changes no bit of either. */
     const d4r_size r = s->render, before = d4r_stage_previous_render(frame);
     const double jx = (double)frame->previous_jitter.x * r.width / before.width - s->jitter.x;
@@ -48,41 +48,38 @@ static void fill_motion(const d4r_m_stages *stages, const d4r_stage_frame *frame
     p->jitter_change = vec2((double)s->jitter.x * before.width / r.width - frame->previous_jitter.x,
                             (double)s->jitter.y * before.height / r.height - frame->previous_jitter.y);
     if (c->motion_jittered)
-        p->motion_offset = vec2(jx * 1.5 * o.width / r.width, jy * 1.5 * o.height / r.height);
+        p->motion_offset = vec2(jx * scale * o.width / r.width, jy * scale * o.height / r.height);
     if (c->motion_at_output) p->flags |= D4R_FLAG_MOTION_AT_OUTPUT;
 }
 
-static void fill_sizes(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
+static void fill_sizes(const d4r_stages *stages, const d4r_stage_frame *frame, double scale, d4r_size full,
+                       d4r_m_params *p)
 {
-    const d4r_size r = frame->settings.render, o = stages->base.desc.output, m = stages->base.desc.max_render;
-    const d4r_size full = stages->reconstruction, half = stages->half_size;
+    const d4r_size r = frame->settings.render, o = stages->desc.output, m = stages->desc.max_render;
     const uint32_t block = D4R_EXPOSURE_BLOCK;
     const d4r_size before = d4r_stage_previous_render(frame);
     p->render = ivec2(r.width, r.height);
     p->previous_render = ivec2(before.width, before.height);
     p->output_size = ivec2(o.width, o.height);
     p->reconstruction = ivec2(full.width, full.height);
-    p->half_size = ivec2(half.width, half.height);
-    p->grid = ivec2((r.width + 31) / 32 * 16, (r.height + 31) / 32 * 16);
     p->partial_grid = ivec2((r.width + block - 1) / block, (r.height + block - 1) / block);
-    p->to_render = vec2(r.width / (1.5 * o.width), r.height / (1.5 * o.height));
-    p->to_reconstruction = vec2(1.5 * o.width / r.width, 1.5 * o.height / r.height);
-    p->previous_to_render = vec2(before.width / (1.5 * o.width), before.height / (1.5 * o.height));
+    p->to_render = vec2(r.width / (scale * o.width), r.height / (scale * o.height));
+    p->to_reconstruction = vec2(scale * o.width / r.width, scale * o.height / r.height);
+    p->previous_to_render = vec2(before.width / (scale * o.width), before.height / (scale * o.height));
     p->render_change = vec2((double)before.width / r.width, (double)before.height / r.height);
     p->inverse_render_extent = vec2(1.0 / m.width, 1.0 / m.height);
     p->inverse_reconstruction = vec2(1.0 / full.width, 1.0 / full.height);
-    p->inverse_half = vec2(1.0 / half.width, 1.0 / half.height);
-    p->change_scale = (float)(9.045 * 540.0 / r.height);
 }
 
-void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
+void d4r_stage_params_fill(const d4r_stages *stages, const d4r_stage_frame *frame, double scale,
+                           d4r_size full, d4r_m_params *p)
 {
-    const d4r_conventions *c = &stages->base.desc.conventions;
+    const d4r_conventions *c = &stages->desc.conventions;
     const d4r_frame_settings *s = &frame->settings;
     const d4r_frame_images *i = frame->images;
     memset(p, 0, sizeof *p);
-    fill_sizes(stages, frame, p);
-    fill_motion(stages, frame, p);
+    fill_sizes(stages, frame, scale, full, p);
+    fill_motion(stages, frame, scale, p);
     p->color_origin = ivec2(i->color.origin_x, i->color.origin_y);
     p->depth_origin = ivec2(i->depth.origin_x, i->depth.origin_y);
     p->motion_origin = ivec2(i->motion.origin_x, i->motion.origin_y);
@@ -97,4 +94,14 @@ void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_stage_frame 
     p->frame = (uint32_t)(frame->index & 7);
     p->reset = frame->reset;
     if (c->depth_regular) p->flags |= D4R_FLAG_DEPTH_REGULAR;
+}
+
+void d4r_m_stages_fill_params(const d4r_m_stages *stages, const d4r_stage_frame *frame, d4r_m_params *p)
+{
+    const d4r_size r = frame->settings.render, half = stages->half_size;
+    d4r_stage_params_fill(&stages->base, frame, 1.5, stages->reconstruction, p);
+    p->half_size = ivec2(half.width, half.height);
+    p->inverse_half = vec2(1.0 / half.width, 1.0 / half.height);
+    p->grid = ivec2((r.width + 31) / 32 * 16, (r.height + 31) / 32 * 16);
+    p->change_scale = (float)(9.045 * 540.0 / r.height);
 }

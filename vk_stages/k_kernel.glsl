@@ -1,0 +1,96 @@
+// Kernel-predicted resampling of preset K: a 4x4 neighbourhood of render texels weighted by one of the tables' kernels,
+// and its moments. The texels of a work group are staged in shared memory (docs/stages_k.md).
+layout(constant_id = D4R_SPEC_TILE) const int tile_side = 12;
+layout(set = 0, binding = D4R_K_BIND_TABLES, std430) readonly buffer table_block { uvec4 tables[]; };
+shared vec4 tile[tile_side * tile_side]; // compressed colour, alpha
+
+// The taps' place: base is the texel at tap (0, 0), phi the position's distance from that texel's centre.
+struct footprint {
+    ivec2 base;
+    vec2 phi;
+};
+
+footprint footprint_of(ivec2 pixel)
+{
+    precise vec2 f = render_position(pixel);
+    precise vec2 g = f - 0.5;
+    vec2 base = floor(g);
+    precise vec2 phi = g - base;
+    return footprint(ivec2(base), phi);
+}
+
+void load_tile(ivec2 origin, int first)
+{
+    for (int i = first; i < tile_side * tile_side; i += D4R_PIXEL_GROUP * D4R_PIXEL_GROUP) {
+        ivec2 texel = clamp(origin + ivec2(i % tile_side, i / tile_side), ivec2(0), p.render - 1);
+        vec4 v = load_color_alpha(texel);
+        tile[i] = vec4(compress_exposed(v.rgb, current_exposure), v.a);
+    }
+}
+
+// The kernel's weights, rows of four: bilinear between the four shapes around (column, row), each in [0, 3].
+void kernel_weights(vec2 phi, vec2 shape, out vec4 w[4])
+{
+    ivec2 phase = min(ivec2(phi * 8.0), 7);
+    ivec2 corner = min(ivec2(shape), 2);
+    vec2 t = shape - vec2(corner);
+    int table = int(p.flags >> D4R_K_FLAG_TABLE_SHIFT) * D4R_K_TABLE_VEC4;
+    int first = table + ((phase.y * 8 + phase.x) * 16 + corner.y * 4 + corner.x) * 2;
+    const int offsets[4] = {0, 2, 8, 10};
+    float shares[4] = {(1.0 - t.x) * (1.0 - t.y), t.x * (1.0 - t.y), (1.0 - t.x) * t.y, t.x * t.y};
+    [[unroll]] for (int i = 0; i < 4; i++) w[i] = vec4(0.0);
+    [[unroll]] for (int k = 0; k < 4; k++) {
+        uvec4 top = tables[first + offsets[k]];
+        uvec4 bottom = tables[first + offsets[k] + 1];
+        w[0] += shares[k] * vec4(unpackHalf2x16(top.x), unpackHalf2x16(top.y));
+        w[1] += shares[k] * vec4(unpackHalf2x16(top.z), unpackHalf2x16(top.w));
+        w[2] += shares[k] * vec4(unpackHalf2x16(bottom.x), unpackHalf2x16(bottom.y));
+        w[3] += shares[k] * vec4(unpackHalf2x16(bottom.z), unpackHalf2x16(bottom.w));
+    }
+}
+
+// Gaussian of sigma 0.75 texel at the four taps of an axis, of sum 1.
+vec4 moment_weights(float phi)
+{
+    vec4 d = vec4(-1.0, 0.0, 1.0, 2.0) - phi;
+    vec4 g = exp(d * d * (-0.5 / (0.75 * 0.75)));
+    return g / (g.x + g.y + g.z + g.w);
+}
+
+struct resampled {
+    vec3 color;           // compressed
+    float weight, alpha;
+    vec3 mean, deviation; // of the neighbourhood
+};
+
+// cell: the tile's texel of tap (0, 0).
+resampled resample(ivec2 cell, vec2 phi, vec2 shape)
+{
+    vec4 w[4];
+    kernel_weights(phi, shape, w);
+    vec4 gx = moment_weights(phi.x), gy = moment_weights(phi.y);
+    ivec2 own = cell + ivec2(greaterThanEqual(phi, vec2(0.5)));
+    // Moments about the own texel: a flat surface has deviation 0 exactly, whatever its brightness.
+    vec3 pivot = tile[own.y * tile_side + own.x].rgb;
+    vec3 sum = vec3(0.0), first = vec3(0.0), second = vec3(0.0);
+    float weight = 0.0;
+    [[unroll]] for (int j = 0; j < 4; j++) {
+        [[unroll]] for (int i = 0; i < 4; i++) {
+            vec3 d = tile[(cell.y + j - 1) * tile_side + cell.x + i - 1].rgb - pivot;
+            vec3 g = (gx[i] * gy[j]) * d;
+            sum += w[j][i] * d;
+            weight += w[j][i];
+            first += g;
+            second += g * d;
+        }
+    }
+    resampled r;
+    r.weight = max(weight, 1e-6);
+    r.color = pivot + sum / r.weight;
+    r.mean = pivot + first;
+    r.deviation = sqrt(max(second - first * first, 0.0));
+    int at = cell.y * tile_side + cell.x;
+    r.alpha = mix(mix(tile[at].a, tile[at + 1].a, phi.x), mix(tile[at + tile_side].a, tile[at + tile_side + 1].a, phi.x),
+                  phi.y);
+    return r;
+}
