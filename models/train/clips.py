@@ -30,7 +30,7 @@ _halton = np.array([[halton(i + 1, 2) - 0.5, halton(i + 1, 3) - 0.5] for i in ra
 def random_clip(rng, ratio):
     """What a slot does until its clip ends: everything but the scenes."""
     kind = int(rng.choice(len(CLASS_SHARE), p=CLASS_SHARE))
-    still = rng.random() < (0.45 if native.CLASSES[kind] == "chart" else 0.2)
+    still = rng.random() < (0.45 if native.CLASSES[kind] == "chart" else 0.25)
     moving = native.STILL if still else native.OBJECTS if rng.random() < 0.2 else native.CAMERA
     chunks = int(rng.choice([n for n, _ in LENGTHS], p=[p for _, p in LENGTHS]))
     if still and rng.random() < 0.5:
@@ -104,7 +104,9 @@ class Clips:
         clip["last_jitter"] = jitter
         since = f - cut if after_cut else f
         weight[0] = (0.4, 0.7, 0.9)[since] if since < 3 else 1.0
-        weight[1] = 0.0 if reset or f == cut else 1.0
+        # Still images: a step sees eight frames, so the loss cannot know what a small change now gains in the next hundred. A full
+        # temporal weight teaches to freeze there.
+        weight[1] = 0.0 if reset or f == cut else 0.1 if clip["moving"] == native.STILL else 1.0
         clip["frame"] += 1
 
     def plan(self):

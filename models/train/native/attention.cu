@@ -12,10 +12,12 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #define HD __host__ __device__ __forceinline__
+#define ALIGNED __align__(16)
 #define UNROLL _Pragma("unroll")
 typedef float real;
 #else
 #define HD static inline
+#define ALIGNED
 #define UNROLL
 #ifndef REAL
 #define REAL float
@@ -26,7 +28,7 @@ typedef REAL real;
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define TOKENS 16
 #define WIDTH 32
-#define ROW (WIDTH + 1) /* padding against bank conflicts */
+#define ROW (WIDTH + 4) /* padding against bank conflicts; rows stay aligned to 16 bytes */
 
 typedef struct {
     int batch, h, w, heads, shift, exact; /* exact: no FP8 rounding (gradient checks) */
@@ -59,13 +61,30 @@ HD long window_token(const attention_dims *d, int window, int i)
     return ((long)b * d->h + y) * d->w + x;
 }
 
+/* A row into registers: in shared memory four values a read, since every product below needs one operand from there. */
+HD void load_row(const real *row, real *to)
+{
+#ifdef __CUDACC__
+    UNROLL for (int c = 0; c < WIDTH / 4; c++)
+    {
+        float4 v = ((const float4 *)row)[c];
+        to[4 * c] = v.x, to[4 * c + 1] = v.y, to[4 * c + 2] = v.z, to[4 * c + 3] = v.w;
+    }
+#else
+    memcpy(to, row, WIDTH * sizeof(real));
+#endif
+}
+
 /* Key weights of a query: p[j] = 256 exp(s - max), its rounding, and the sum before rounding. */
 HD real query_weights(const real *q, const real (*k)[ROW], const real *bias, const int *inside, int exact, real *p, real *rounded)
 {
     real top = (real)-1e30, sum = 0;
+    real own[WIDTH], row[WIDTH];
+    load_row(q, own);
     UNROLL for (int j = 0; j < TOKENS; j++) {
         real s = 0;
-        UNROLL for (int c = 0; c < WIDTH; c++) s += q[c] * k[j][c];
+        load_row(k[j], row);
+        UNROLL for (int c = 0; c < WIDTH; c++) s += own[c] * row[c];
         p[j] = inside[j] ? s * (real)0.17677669529663687 + bias[j] : (real)-1e30;
         top = p[j] > top ? p[j] : top;
     }
@@ -77,7 +96,7 @@ HD real query_weights(const real *q, const real (*k)[ROW], const real *bias, con
     return sum;
 }
 
-typedef struct {
+typedef struct ALIGNED {
     real q[TOKENS][ROW], k[TOKENS][ROW], v[TOKENS][ROW], g[TOKENS][ROW];
     real p[TOKENS][TOKENS + 1], ds[TOKENS][TOKENS + 1];
     int inside[TOKENS];
@@ -88,11 +107,14 @@ HD void forward_query(const attention_dims *d, int head, int i, const real *bias
 {
     real p[TOKENS], rounded[TOKENS];
     real inverse = 1 / query_weights(s->q[i], s->k, bias + (head * TOKENS + i) * TOKENS, s->inside, d->exact, p, rounded);
-    for (int c = 0; c < WIDTH; c++) {
-        real o = 0;
-        UNROLL for (int j = 0; j < TOKENS; j++) o += rounded[j] * s->v[j][c];
-        o *= inverse;
-        s->q[i][c] = d->exact ? o : nearest_fp8(o);
+    real o[WIDTH] = {0}, row[WIDTH];
+    UNROLL for (int j = 0; j < TOKENS; j++) {
+        load_row(s->v[j], row);
+        UNROLL for (int c = 0; c < WIDTH; c++) o[c] += rounded[j] * row[c];
+    }
+    UNROLL for (int c = 0; c < WIDTH; c++) {
+        o[c] *= inverse;
+        s->q[i][c] = d->exact ? o[c] : nearest_fp8(o[c]);
     }
 }
 
@@ -101,9 +123,12 @@ HD void backward_query(const attention_dims *d, int head, int i, const real *bia
 {
     real p[TOKENS], rounded[TOKENS], mean = 0, along[TOKENS];
     real inverse = 1 / query_weights(s->q[i], s->k, bias + (head * TOKENS + i) * TOKENS, s->inside, d->exact, p, rounded);
+    real own[WIDTH], row[WIDTH];
+    load_row(s->g[i], own);
     UNROLL for (int j = 0; j < TOKENS; j++) {
         along[j] = 0;
-        UNROLL for (int c = 0; c < WIDTH; c++) along[j] += s->g[i][c] * s->v[j][c];
+        load_row(s->v[j], row);
+        UNROLL for (int c = 0; c < WIDTH; c++) along[j] += own[c] * row[c];
         mean += rounded[j] * along[j];
     }
     mean *= inverse;
@@ -117,18 +142,23 @@ HD void backward_query(const attention_dims *d, int head, int i, const real *bia
 HD void backward_rows(const shared_window *s, int i, real *gq, real *gv)
 {
     UNROLL for (int c = 0; c < WIDTH; c++) gq[c] = gv[c] = 0;
+    real k[WIDTH], g[WIDTH];
     for (int j = 0; j < TOKENS; j++) {
         real a = s->ds[i][j], b = s->p[j][i];
-        UNROLL for (int c = 0; c < WIDTH; c++) gq[c] += a * s->k[j][c], gv[c] += b * s->g[j][c];
+        load_row(s->k[j], k);
+        load_row(s->g[j], g);
+        UNROLL for (int c = 0; c < WIDTH; c++) gq[c] += a * k[c], gv[c] += b * g[c];
     }
 }
 
 HD void backward_keys(const shared_window *s, int j, real *gk)
 {
     UNROLL for (int c = 0; c < WIDTH; c++) gk[c] = 0;
+    real q[WIDTH];
     for (int i = 0; i < TOKENS; i++) {
         real a = s->ds[i][j];
-        UNROLL for (int c = 0; c < WIDTH; c++) gk[c] += a * s->q[i][c];
+        load_row(s->q[i], q);
+        UNROLL for (int c = 0; c < WIDTH; c++) gk[c] += a * q[c];
     }
 }
 
@@ -225,7 +255,7 @@ EXPORT int attention_backward(const attention_dims *dims, const void *qkv, const
                               void *stream)
 {
     int windows = dims->batch * windows_x(dims) * windows_y(dims), blocks = (windows + SLOTS - 1) / SLOTS;
-    dim3 grid(blocks < 660 ? blocks : 660, dims->heads); /* enough for the device; each block adds its bias sums once */
+    dim3 grid(blocks < 528 ? blocks : 528, dims->heads); /* what a device of 132 multiprocessors holds at once; each block adds its bias sums once */
     backward_kernel<<<grid, SLOTS * TOKENS, 0, (cudaStream_t)stream>>>(*dims, windows, (const elem *)qkv, bias, (const elem *)grad,
                                                                        (elem *)g_qkv, g_bias);
     return (int)cudaGetLastError();
