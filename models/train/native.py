@@ -20,7 +20,7 @@ NVCC = ["nvcc", "-O3", "-arch=sm_90", "-std=c++17", "--extended-lambda", "--use_
 SOURCES = {
     "generator": ["generator/generator.cu", "generator/build.h", "generator/scene.h", "generator/texture.h",
                   "generator/trace.h", "generator/vec.h"],
-    "stages": ["native/stages.cu", "native/stages.h"],
+    "stages": ["native/stages.cu", "native/stages.h", "native/loops.h"],
     "attention": ["native/attention.cu"],
 }
 _libraries = {}
