@@ -59,8 +59,8 @@ def random_clip(rng, ratio):
 
 
 class Clips:
-    def __init__(self, generator, geometry, batch, frames, seed):
-        self.generator, self.geometry, self.batch, self.frames = generator, geometry, batch, frames
+    def __init__(self, generator, geometry, batch, frames, seed, surfaces):
+        self.generator, self.geometry, self.batch, self.frames, self.surfaces = generator, geometry, batch, frames, surfaces
         self.rng = np.random.default_rng(seed)
         self.ratio = math.sqrt(geometry.ow * geometry.oh / (geometry.w * geometry.h))
         self.slots = [None] * batch
@@ -124,7 +124,7 @@ class Clips:
         return views, params, weights, fresh, gains
 
     def next(self):
-        """-> dict of tensors, frames first: color, motions a b c, reference (compressed, exposed), params, weights"""
+        """-> dict of tensors, frames first: color, reference (compressed, exposed), params, weights, and the preset's surfaces"""
         views, params, weights, fresh, gains = self.plan()
         dev, t, b, g = self.generator.device, self.frames, self.batch, self.geometry
         send = lambda a: torch.from_numpy(np.ascontiguousarray(a)).to(dev, non_blocking=True)
@@ -134,10 +134,9 @@ class Clips:
         self.base = torch.where(fresh > 0, auto_exposure(color[:b]) * gains, self.base)
         params[..., native.E1:native.E2 + 1] *= self.base[None, :, None]
         exposure = params[..., native.E1].reshape(-1, 1, 1, 1)
-        flat = native.Geometry(g.w, g.h, g.ow, g.oh)
-        a, near_far = motion, native.motion_candidates(flat, depth, motion)
+        surfaces = self.surfaces(g, depth, motion)
         shape = lambda x: x.view(t, b, *x.shape[1:])
         return {
-            "color": shape(compress((color * exposure).clamp_max(EXPOSED_MAX))), "a": shape(near_far[0]), "b": shape(near_far[1]),
-            "c": shape(a), "reference": shape(compress(reference * exposure)), "params": params, "weights": weights,
+            "color": shape(compress((color * exposure).clamp_max(EXPOSED_MAX))), **{k: shape(v) for k, v in surfaces.items()},
+            "reference": shape(compress(reference * exposure)), "params": params, "weights": weights,
         }

@@ -1,4 +1,5 @@
-"""Checkpoint -> weights.safetensors (names and shapes: models/format/m_layout.h), for `d4r-model pack`."""
+"""Checkpoint -> weights.safetensors (names and shapes: models/format/m_layout.h, k_layout.h), for `d4r-model pack`. Preset K's
+tables of reconstruction weights go to lut.bin beside it."""
 import argparse
 import json
 import os
@@ -7,7 +8,9 @@ import struct
 import numpy as np
 import torch
 
-import network
+import k_network
+import k_pipeline
+from presets import PRESETS
 
 SLOTS = 32
 
@@ -47,6 +50,29 @@ def tensors(parameters):
     return out
 
 
+def k_tensors(parameters):
+    """name -> (dtype, array) in the order of evaluation"""
+    named, out, row = parameters.named(), {}, 0
+    value = lambda name, kind: named[name].detach().cpu().numpy().astype(kind)
+    for name in k_network.matrix_shapes():
+        out[name + ".weight"] = ("F16", value(name, "<f2"))
+        if name.endswith(".qkv"):
+            layer, c = name[:-4], named[name].shape[1]
+            bias = value(name + ".bias", "<f4")
+            out[layer + ".qv.bias"] = ("F32", np.concatenate([bias[:c], bias[2 * c:]]))
+            out[layer + ".rel_bias"] = ("F32", value("rel_bias", "<f4")[row:row + c // k_network.HEAD_WIDTH])
+            row += c // k_network.HEAD_WIDTH
+        elif name + ".bias" in named:
+            out[name + ".bias"] = ("F32", value(name + ".bias", "<f4"))
+    return out
+
+
+def k_table_bytes(parameters):
+    """lut.bin: [16 tables][64 phases][16 shapes][16 taps] f16"""
+    values = k_network.gaussians(parameters.named()["gaussians"])
+    return k_pipeline.tables(values).numpy().astype("<f2").tobytes()
+
+
 def write_safetensors(path, named, metadata):
     header, offset = {"__metadata__": metadata}, 0
     for name, (dtype, data) in named.items():
@@ -67,8 +93,15 @@ def main():
     p.add_argument("out")
     a = p.parse_args()
     data = torch.load(a.checkpoint, map_location="cpu")
-    named = tensors(network.Parameters(*data["average"]))
-    write_safetensors(a.out, named, {"preset": "m", "steps": str(data["step"]), "seed": str(data["args"]["seed"])})
+    preset = data["args"].get("preset", "m")
+    parameters = PRESETS[preset].Parameters(*[t.float() for t in data["average"]])
+    named = tensors(parameters) if preset == "m" else k_tensors(parameters)
+    write_safetensors(a.out, named, {"preset": preset, "steps": str(data["step"]), "seed": str(data["args"]["seed"])})
+    if preset == "k":
+        path = os.path.join(os.path.dirname(a.out), "lut.bin")
+        with open(path + ".tmp", "wb") as f:
+            f.write(k_table_bytes(parameters))
+        os.rename(path + ".tmp", path)
     print("%s: %d tensors, %d bytes" % (a.out, len(named), os.path.getsize(a.out)))
 
 

@@ -46,6 +46,13 @@ class State:
             getattr(self, name).copy_(getattr(other, name).detach())
 
 
+def surfaces(geometry, depth, motion):
+    """What the stages read of a frame besides its colour: motion candidates A, B, C; depth larger nearer."""
+    flat = native.Geometry(geometry.w, geometry.h, geometry.ow, geometry.oh)
+    a, b = native.motion_candidates(flat, depth, motion)
+    return {"a": a, "b": b, "c": motion}
+
+
 def frame(geometry, predict, color, motions, params, state):
     """color [B,3,h,w] compressed and exposed; motions: candidates A, B, C in render pixels; params [B,8]
     -> display image at reconstruction size (compressed), next state"""

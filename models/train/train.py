@@ -1,4 +1,4 @@
-"""Trains preset M from scratch on procedural clips.
+"""Trains a preset from scratch on procedural clips.
 
 Every random choice follows from --seed and the step. A checkpoint restarts all clips and rounds the optimiser's state to
 what it stores, in the run that writes it too: going on and resuming are the same computation.
@@ -19,22 +19,20 @@ import torch
 import loss as losses
 import native
 import network
-import pipeline
 from clips import Clips
+from presets import PRESETS
 
-# output size for a square render of 96, and its share of the steps
-GEOMETRIES = [((192, 192), 0.44), ((288, 288), 0.13), ((144, 144), 0.12), ((162, 162), 0.08), ((126, 126), 0.05),
-              ((192, 144), 0.05), ((228, 162), 0.05), ((240, 240), 0.08)]
 BETAS, DECAY, EMA = (0.9, 0.98), 0.02, 0.999
 
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--preset", choices=sorted(PRESETS), default="m")
     p.add_argument("--out", default="run", help="folder of checkpoint and log")
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     p.add_argument("--batch", type=int, default=40)
     p.add_argument("--frames", type=int, default=8)
-    p.add_argument("--size", type=int, default=96, help="render side of a training crop, a multiple of 32")
+    p.add_argument("--size", type=int, help="side of a training crop: m's render, a multiple of 32 (96); k's output, a multiple of 128 (256)")
     p.add_argument("--rate", type=float, default=1.8e-3)
     p.add_argument("--warmup", type=int, default=150)
     p.add_argument("--total", type=int, default=20000, help="steps of the whole schedule")
@@ -43,7 +41,7 @@ def arguments():
     p.add_argument("--seconds", type=float, default=1e9, help="stop, with a checkpoint, after this much time in this process")
     p.add_argument("--save-every", type=float, default=1e9, help="seconds between checkpoints")
     p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--geometries", type=int, default=len(GEOMETRIES), help="use the first N of the output sizes")
+    p.add_argument("--geometries", type=int, default=1000, help="use the first N of the output sizes")
     p.add_argument("--eager", action="store_true", help="no torch.compile, no CUDA graph")
     p.add_argument("--no-resume", action="store_true")
     p.add_argument("--new-phase", action="store_true", help="start the schedule again from the checkpoint's weights; it ends with this process, or after --total-seconds")
@@ -53,7 +51,9 @@ def arguments():
     p.add_argument("--rank", type=int, default=0)
     p.add_argument("--sync", type=int, default=4, help="steps between two exchanges of the processes")
     p.add_argument("--meet", default="tcp://127.0.0.1:29531", help="where the processes meet")
-    return p.parse_args()
+    a = p.parse_args()
+    a.size = a.size or PRESETS[a.preset].size
+    return a
 
 
 class Optimiser:
@@ -94,18 +94,17 @@ class Optimiser:
 class Track:
     """One geometry: its clips, histories, static buffers, and the captured step."""
 
-    def __init__(self, run, index, output):
-        a, k = run.args, run.args.size / 96
+    def __init__(self, run, index, geometry, batch, share):
         self.run, self.index, self.graph = run, index, None
-        self.geometry = native.Geometry(a.size, a.size, int(output[0] * k), int(output[1] * k))
-        self.state = pipeline.State(self.geometry, a.batch, run.device)
+        self.geometry, self.batch, self.share = geometry, batch, share
+        self.state = run.preset.State(geometry, batch, run.device)
         self.loss = torch.zeros((), device=run.device)
         self.data, self.ready = None, None
 
     def restart(self, step):
         a = self.run.args
         seed = [a.seed, self.index, step] + ([a.rank] if a.rank else [])
-        self.clips = Clips(self.run.generator, self.geometry, a.batch, a.frames, seed)
+        self.clips = Clips(self.run.generator, self.geometry, self.batch, a.frames, seed, self.run.preset.surfaces)
         self.ready = None
 
     def prepare(self):
@@ -136,18 +135,15 @@ class Track:
                 self.data[k].copy_(t)
 
     def forward_backward(self):
-        run, d, g = self.run, self.data, self.geometry
+        run, d = self.run, self.data
         flat = [t.detach().requires_grad_() for t in run.optimiser.values]
-        weights = network.Weights(network.Parameters(*flat), run.math_type)
-        predict = lambda f, r: network.predict(f, r, weights, run.pieces)
+        frame = run.preset.stepper(run, self.geometry, flat)
         state, total = self.state.detached(True), 0.0
         # Frame 0 has no previous frame here: its temporal weight is 0, and leaves that need a gradient keep the
         # compiled functions to one variant.
         out_before = torch.zeros_like(d["reference"][0]).requires_grad_()
         for t in range(run.args.frames):
-            motions = (d["a"][t], d["b"][t], d["c"][t])
-            shown, state = pipeline.frame(g, predict, d["color"][t], motions, d["params"][t], state)
-            out, history = native.Downsample.apply(g, shown), native.Downsample.apply(g, state.history)
+            out, history, state = frame(t, d, state)
             temporal = d["weights"][t, :, 1] * (1.0 if t else 0.0)
             total = total + run.frame_loss(out, history, d["reference"][t], out_before, d["reference"][max(t - 1, 0)],
                                            d["weights"][t, :, 0], temporal, d["params"][t, :, native.E1])
@@ -185,19 +181,20 @@ class Track:
 
 class Run:
     def __init__(self, args):
-        self.args, self.device = args, torch.device(args.device)
+        self.args, self.device, self.preset = args, torch.device(args.device), PRESETS[args.preset]
         self.cuda, self.pool = self.device.type == "cuda", None
         self.math_type = torch.bfloat16 if self.cuda else torch.float32
         self.generator = native.Generator(self.device)
-        self.optimiser = Optimiser(network.Parameters.initial(args.seed).to(self.device), self.device)
+        self.optimiser = Optimiser(self.preset.Parameters.initial(args.seed).to(self.device), self.device)
         self.side = torch.cuda.Stream() if self.cuda else None
         if self.cuda and not args.eager:
             self.pieces = network.Pieces(lambda f: torch.compile(f, dynamic=False))
             self.frame_loss = torch.compile(losses.frame_loss, dynamic=True)
         else:
             self.pieces, self.frame_loss = network.Pieces(), losses.frame_loss
-        self.tracks = [Track(self, i, output) for i, (output, _) in enumerate(GEOMETRIES[:args.geometries])]
-        share = np.array([s for _, s in GEOMETRIES[:args.geometries]])
+        sizes = list(self.preset.tracks(args.size, args.batch))[:args.geometries]
+        self.tracks = [Track(self, i, *size) for i, size in enumerate(sizes)]
+        share = np.array([t.share for t in self.tracks])
         self.share = share / share.sum()
         self.step, self.seconds, self.resumed, self.log = 0, 0.0, 0.0, []
         self.past, self.first_step = [], 0  # earlier phases; where this one began
@@ -228,6 +225,8 @@ class Run:
         if self.args.no_resume or not os.path.exists(self.path("checkpoint.pt")):
             return
         data, o = torch.load(self.path("checkpoint.pt"), map_location="cpu"), self.optimiser
+        if data["args"].get("preset", "m") != self.preset.name:
+            raise SystemExit("%s is of preset %s" % (self.path("checkpoint.pt"), data["args"].get("preset", "m")))
         for name in ("values", "average", "m", "v"): # a slim checkpoint (slim.py) has no m and v: they stay zero
             for t, s in zip(getattr(o, name), data.get(name, [])):
                 t.copy_(s.float())

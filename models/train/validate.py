@@ -9,8 +9,7 @@ import torch
 
 import metrics
 import native
-import network
-import pipeline
+from presets import PRESETS
 from show_scenes import write_png
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "evaluate"))
@@ -18,8 +17,14 @@ from sequences import Sequence  # noqa: E402
 
 
 def load_average(path, device):
+    return load_preset(path, device)[1]
+
+
+def load_preset(path, device):
+    """-> preset, averaged parameters"""
     data = torch.load(path, map_location="cpu")
-    return network.Parameters(*[t.to(device) for t in data["average"]])
+    preset = PRESETS[data["args"].get("preset", "m")]
+    return preset, preset.Parameters(*[t.float().to(device) for t in data["average"]])
 
 
 def bilinear(color, jitter, geometry):
@@ -31,10 +36,10 @@ def bilinear(color, jitter, geometry):
     return torch.nn.functional.grid_sample(color, grid.float(), mode="bilinear", padding_mode="border", align_corners=False)
 
 
-def run_sequence(parameters, folder, device):
+def run_sequence(preset, parameters, folder, device):
     s = Sequence(folder)
-    geometry = native.Geometry(*s.render, *s.output)
-    upscaler, outputs, references = pipeline.Upscaler(parameters, geometry, device), [], []
+    geometry = preset.deployed(*s.render, *s.output)
+    upscaler, outputs, references = preset.Upscaler(parameters, geometry, device), [], []
     image = lambda a: torch.from_numpy(np.ascontiguousarray(a)).to(device).permute(2, 0, 1)[None].contiguous()
     for i in range(len(s.frames)):
         depth = torch.from_numpy(s.depth(i)).to(device)[None].contiguous()
@@ -44,12 +49,12 @@ def run_sequence(parameters, folder, device):
     return outputs, references
 
 
-def real(parameters, root, device, images):
+def real(preset, parameters, root, device, images):
     rows = {}
     for name in sorted(os.listdir(root)):
         if not os.path.exists(os.path.join(root, name, "frames.json")):
             continue
-        outputs, references = run_sequence(parameters, os.path.join(root, name), device)
+        outputs, references = run_sequence(preset, parameters, os.path.join(root, name), device)
         start = 30 if name.endswith("_40") else 4
         rows[name] = metrics.summary(outputs, references, start)[:, 0].tolist()
         per_frame = [float(metrics.psnr(metrics.display(o), metrics.display(r))) for o, r in zip(outputs, references) if r is not None]
@@ -60,9 +65,9 @@ def real(parameters, root, device, images):
     return rows
 
 
-def procedural(parameters, device, count, frames, size, ratio, moving):
+def procedural(preset, parameters, device, count, frames, size, ratio, moving):
     generator, out = native.Generator(device), int(size * ratio)
-    geometry, rows = native.Geometry(size, size, out, out), {}
+    geometry, rows = preset.deployed(size, size, out, out), {}
     for kind, name in enumerate(native.CLASSES):
         host, views = np.zeros((count, generator.scene_bytes), np.uint8), np.zeros((frames, count), native.VIEW)
         for i in range(count):
@@ -76,7 +81,7 @@ def procedural(parameters, device, count, frames, size, ratio, moving):
         color, depth, motion, reference = generator.render(torch.from_numpy(host).to(device), views.reshape(-1), geometry)
         split = lambda t: t.view(frames, count, *t.shape[1:])
         color, depth, motion, reference = split(color), split(depth), split(motion), split(reference)
-        upscaler = pipeline.Upscaler(parameters, geometry, device)
+        upscaler = preset.Upscaler(parameters, geometry, device)
         ours, plain = [], []
         for k in range(frames):
             jitter = tuple(float(v) for v in views[k, 0]["jitter"])
@@ -105,11 +110,11 @@ def main():
     p.add_argument("--images", help="folder for side by side images of the last frames")
     p.add_argument("--json")
     a = p.parse_args()
-    parameters, result = load_average(a.checkpoint, a.device), {}
+    (preset, parameters), result = load_preset(a.checkpoint, a.device), {}
     if a.sequences:
-        result["real"] = real(parameters, a.sequences, a.device, a.images)
+        result["real"] = real(preset, parameters, a.sequences, a.device, a.images)
     if a.classes:
-        result["procedural"] = procedural(parameters, a.device, a.classes, a.frames, a.size, a.ratio, native.STILL if a.still else native.CAMERA)
+        result["procedural"] = procedural(preset, parameters, a.device, a.classes, a.frames, a.size, a.ratio, native.STILL if a.still else native.CAMERA)
     if a.json:
         with open(a.json, "w") as f:
             json.dump(result, f, indent=1)
