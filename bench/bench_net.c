@@ -133,7 +133,7 @@ typedef struct timing {
     result *result;
 } timing;
 
-static void layer_done(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns, uint32_t rows,
+static void layer_done(void *user, unsigned layer, const void *codes, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     (void)codes, (void)columns, (void)rows, (void)channels;
@@ -182,7 +182,8 @@ static d4r_cpu_net *create_net(const options *o)
     }
     if (packed) {
         network_tensors_pack(tensors, packed);
-        d4r_cpu_net_params params = {.network = packed,
+        d4r_cpu_net_params params = {.net = &d4r_m_net,
+                                     .network = packed,
                                      .network_bytes = D4R_M_NET_BYTES,
                                      .max_grid = most,
                                      .threads = o->threads,

@@ -71,11 +71,11 @@ static void round_values(const float *values, float *rounded, int count)
 }
 
 const d4r_cpu_kernels D4R_CPU_KERNELS = {
-    .windows_a_group = TILE_WINDOWS,
-    .panel_scale = TILE_PANEL_SCALE,
-    .layers = {run_block64, run_merge_block96, run_merge_block128, run_block128, run_block128, run_block128,
-               run_block128, run_block128_expand, run_block96_expand, run_block64},
-    .prepare = prepare,
+    .machine.windows_an_item = TILE_WINDOWS,
+    .machine.panel_scale = TILE_PANEL_SCALE,
+    .machine.layers = {run_block64, run_merge_block96, run_merge_block128, run_block128, run_block128,
+                       run_block128, run_block128, run_block128_expand, run_block96_expand, run_block64},
+    .machine.prepare = prepare,
     .encode = encode,
     .decode = decode,
     .round = round_values,

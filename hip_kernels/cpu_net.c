@@ -3,23 +3,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hip_kernels/cpu_kernels.h"
 #include "hip_kernels/cpu_pool.h"
-#include "models/format/m_layout.h"
 #include "runtime/base/log.h"
 
-#define GROUPS_A_CHUNK 4
+#define ITEMS_A_CHUNK 4
 #define ALIGNMENT 256
 
 struct d4r_cpu_net {
-    const d4r_cpu_kernels *kernels;
+    const d4r_net_desc *desc;
+    const d4r_cpu_machine *machine;
     d4r_cpu_level level;
     d4r_cpu_pool *pool;
     pthread_mutex_t run; /* one run at a time */
     size_t max_tokens;
-    uint8_t *network;                    /* copy of hipnet.bin: biases are read from it */
-    unsigned char *panels;               /* matrices in the level's form */
-    uint8_t *outputs[D4R_M_LAYER_COUNT]; /* DEC1 writes the caller's head: NULL */
+    uint8_t *network;                     /* copy of the packed image: vectors are read from it */
+    unsigned char *panels;                /* the image in the level's form */
+    uint8_t *outputs[D4R_NET_MAX_LAYERS]; /* the last layer writes the caller's head: NULL */
     uint64_t bytes;
 };
 
@@ -33,29 +32,33 @@ const char *d4r_cpu_level_name(d4r_cpu_level level)
     return (unsigned)level < D4R_CPU_LEVEL_COUNT ? level_names[level] : NULL;
 }
 
-static const d4r_cpu_kernels *level_kernels(d4r_cpu_level level)
+/* By the CPU alone; what is not built has no kernels either. */
+static bool cpu_has(d4r_cpu_level level)
 {
-    if (level == D4R_CPU_BASELINE) return &d4r_cpu_kernels_baseline;
+    if (level == D4R_CPU_BASELINE) return true;
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool v3 =
         __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    if (level == D4R_CPU_V3 && v3) return &d4r_cpu_kernels_v3;
-#ifdef D4R_CPU_ALL_LEVELS
     bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
               __builtin_cpu_supports("avx512vl");
-    if (level == D4R_CPU_V4 && v4) return &d4r_cpu_kernels_v4;
-    if (level == D4R_CPU_V4_BF16 && v4 && __builtin_cpu_supports("avx512bf16"))
-        return &d4r_cpu_kernels_v4bf16;
+    if (level == D4R_CPU_V3) return v3;
+    if (level == D4R_CPU_V4) return v4;
+    if (level == D4R_CPU_V4_BF16) return v4 && __builtin_cpu_supports("avx512bf16");
 #endif
-#endif
-    return NULL;
+    return false;
+}
+
+/* Every preset's kernels are built for the same levels. */
+static bool level_runs(d4r_cpu_level level)
+{
+    return (unsigned)level < D4R_CPU_LEVEL_COUNT && d4r_m_net.cpu[level] && cpu_has(level);
 }
 
 bool d4r_cpu_level_available(d4r_cpu_level level)
 {
-    return level == D4R_CPU_AUTO || level_kernels(level) != NULL;
+    return level == D4R_CPU_AUTO || level_runs(level);
 }
 
 d4r_status d4r_cpu_level_resolve(d4r_cpu_level *chosen, const d4r_log *log)
@@ -77,7 +80,7 @@ d4r_status d4r_cpu_level_resolve(d4r_cpu_level *chosen, const d4r_log *log)
     if (!name)
         return d4r_fail(log, D4R_ERROR_ARGUMENT, "CPU network: instruction set level %d is unknown",
                         (int)level);
-    if (!level_kernels(level))
+    if (!level_runs(level))
         return d4r_fail(log, D4R_ERROR_FEATURE,
                         "CPU network: this CPU or build lacks instruction set level %s", name);
     *chosen = level;
@@ -88,7 +91,8 @@ static d4r_status choose_level(d4r_cpu_net *net, d4r_cpu_level level, const d4r_
 {
     d4r_status status = d4r_cpu_level_resolve(&level, log);
     if (status != D4R_OK) return status;
-    net->kernels = level_kernels(level);
+    while (net->desc->cpu[level - 1] == net->desc->cpu[level]) level--;
+    net->machine = net->desc->cpu[level];
     net->level = level;
     return D4R_OK;
 }
@@ -105,47 +109,44 @@ static void *allocate(d4r_cpu_net *net, size_t bytes)
 
 static d4r_status allocate_all(d4r_cpu_net *net, const d4r_cpu_net_params *params)
 {
-    net->network = allocate(net, D4R_M_NET_BYTES);
-    net->panels = allocate(net, (size_t)D4R_M_NET_BYTES * (size_t)net->kernels->panel_scale);
+    const d4r_net_desc *desc = net->desc;
+    const size_t panel_bytes = desc->image_bytes * (size_t)net->machine->panel_scale;
+    net->network = allocate(net, desc->image_bytes);
+    net->panels = allocate(net, panel_bytes);
     bool missing = !net->network || !net->panels;
-    for (int i = 0; i < D4R_M_LAYER_DEC1; i++) {
-        const d4r_m_layer_info *layer = &d4r_m_layers[i];
-        /* Token counts are multiples of 16 * 16, so the levels divide exactly. */
-        size_t tokens = net->max_tokens >> (2 * layer->out_level);
-        net->outputs[i] = allocate(net, tokens * layer->out_channels);
+    for (unsigned i = 0; i + 1 < desc->layer_count; i++) {
+        /* Grids are multiples of the step, so the levels divide exactly, whatever the sides. */
+        const d4r_net_layer layer = desc->layer(i);
+        const size_t tokens = net->max_tokens >> (2 * layer.out_level);
+        net->outputs[i] = allocate(net, tokens * layer.out_channels * desc->value_bytes);
         missing = missing || !net->outputs[i];
     }
     if (missing)
         return d4r_fail(&params->log, D4R_ERROR_MEMORY,
                         "CPU network: cannot allocate %llu bytes for a %ux%u grid",
                         (unsigned long long)net->bytes, params->max_grid.width, params->max_grid.height);
-    memcpy(net->network, params->network, D4R_M_NET_BYTES);
-    memset(net->panels, 0, (size_t)D4R_M_NET_BYTES * (size_t)net->kernels->panel_scale);
-    net->kernels->prepare(net->network, net->panels);
+    memcpy(net->network, params->network, desc->image_bytes);
+    memset(net->panels, 0, panel_bytes);
+    net->machine->prepare(net->network, net->panels);
     return D4R_OK;
-}
-
-/* A grid has multiples of 16 tokens, and its pixels fit the library's largest render size rounded up. */
-static bool grid_is_valid(d4r_size grid)
-{
-    const uint32_t most = D4R_MAX_DIMENSION / 2;
-    return grid.width >= 16 && grid.height >= 16 && grid.width % 16 == 0 && grid.height % 16 == 0 &&
-           grid.width <= most && grid.height <= most;
 }
 
 d4r_status d4r_cpu_net_create(const d4r_cpu_net_params *params, d4r_cpu_net **net)
 {
     *net = NULL;
-    if (!params->network || params->network_bytes != D4R_M_NET_BYTES)
+    const d4r_net_desc *desc = params->net;
+    if (!params->network || params->network_bytes != desc->image_bytes)
         return d4r_fail(&params->log, D4R_ERROR_ARGUMENT,
                         "CPU network: the packed network has %zu bytes, not %zu",
-                        params->network ? params->network_bytes : 0, (size_t)D4R_M_NET_BYTES);
-    if (!grid_is_valid(params->max_grid))
-        return d4r_fail(&params->log, D4R_ERROR_ARGUMENT, "CPU network: max_grid %ux%u is not a token grid",
-                        params->max_grid.width, params->max_grid.height);
+                        params->network ? params->network_bytes : 0, desc->image_bytes);
+    if (!d4r_net_grid_valid(desc, params->max_grid))
+        return d4r_fail(&params->log, D4R_ERROR_ARGUMENT,
+                        "CPU network: max_grid %ux%u is not a token grid of preset %s",
+                        params->max_grid.width, params->max_grid.height, desc->preset);
     d4r_cpu_net *n = calloc(1, sizeof(*n));
     if (!n) return d4r_fail(&params->log, D4R_ERROR_MEMORY, "CPU network: out of memory");
     pthread_mutex_init(&n->run, NULL);
+    n->desc = desc;
     n->max_tokens = (size_t)params->max_grid.width * params->max_grid.height;
     d4r_status status = choose_level(n, params->level, &params->log);
     if (status == D4R_OK) status = allocate_all(n, params);
@@ -158,8 +159,9 @@ d4r_status d4r_cpu_net_create(const d4r_cpu_net_params *params, d4r_cpu_net **ne
         d4r_cpu_net_destroy(&n);
         return status;
     }
-    d4r_log_print(&params->log, D4R_LOG_DEBUG, "CPU network: level %s, %u threads, %llu bytes",
-                  d4r_cpu_level_name(n->level), d4r_cpu_pool_threads(n->pool), (unsigned long long)n->bytes);
+    d4r_log_print(&params->log, D4R_LOG_DEBUG, "CPU network: preset %s, level %s, %u threads, %llu bytes",
+                  desc->preset, d4r_cpu_level_name(n->level), d4r_cpu_pool_threads(n->pool),
+                  (unsigned long long)n->bytes);
     *net = n;
     return D4R_OK;
 }
@@ -171,7 +173,7 @@ void d4r_cpu_net_destroy(d4r_cpu_net **net)
     pthread_mutex_lock(&n->run);
     pthread_mutex_unlock(&n->run);
     d4r_cpu_pool_destroy(&n->pool);
-    for (int i = 0; i < D4R_M_LAYER_COUNT; i++) free(n->outputs[i]);
+    for (int i = 0; i < D4R_NET_MAX_LAYERS; i++) free(n->outputs[i]);
     free(n->panels);
     free(n->network);
     pthread_mutex_destroy(&n->run);
@@ -187,57 +189,51 @@ typedef struct layer_job {
     d4r_m_args args;
 } layer_job;
 
-static void run_groups(void *user, int first, int last)
+static void run_items(void *user, int first, int last)
 {
     const layer_job *job = user;
     job->kernel(&job->args, first, last);
 }
 
-static uint8_t *layer_output(const d4r_cpu_net *net, const d4r_cpu_net_run_params *params, int layer)
+static uint8_t *layer_output(const d4r_cpu_net *net, const d4r_cpu_net_run_params *params, unsigned layer)
 {
-    return layer == D4R_M_LAYER_DEC1 ? params->head : net->outputs[layer];
+    return layer + 1 == net->desc->layer_count ? params->head : net->outputs[layer];
 }
 
-static bool run_layer(d4r_cpu_net *net, const d4r_cpu_net_run_params *params, int index)
+static bool run_layer(d4r_cpu_net *net, const d4r_cpu_net_run_params *params, unsigned index)
 {
-    const d4r_m_layer_info *layer = &d4r_m_layers[index];
-    uint32_t columns = params->grid.width >> layer->level, rows = params->grid.height >> layer->level;
-    uint32_t windows_x = d4r_m_windows(columns, layer->shift), windows_y = d4r_m_windows(rows, layer->shift);
-    layer_job job = {
-        .kernel = net->kernels->layers[index],
-        .args =
-            {
-                .input = layer->input == D4R_M_NO_LAYER ? params->tokens : net->outputs[layer->input],
-                .skip = layer->skip == D4R_M_NO_LAYER ? NULL : net->outputs[layer->skip],
-                .output = layer_output(net, params, index),
-                .weights = net->network + layer->weights,
-                .panels = net->panels + layer->weights * (size_t)net->kernels->panel_scale,
-                .columns = (int)columns,
-                .rows = (int)rows,
-                .shift = (int)layer->shift,
-                .windows_x = (int)windows_x,
-                .windows = (int)(windows_x * windows_y),
-            },
-    };
-    int groups = (job.args.windows + net->kernels->windows_a_group - 1) / net->kernels->windows_a_group;
-    return d4r_cpu_pool_run(net->pool, run_groups, &job, groups, GROUPS_A_CHUNK, params->cancel);
+    const d4r_net_layer layer = net->desc->layer(index);
+    layer_job job = {net->machine->layers[index], net->desc->shape(index, params->grid, params->phase)};
+    job.args.input = layer.input == D4R_NET_NO_LAYER ? params->tokens : net->outputs[layer.input];
+    job.args.skip = layer.skip == D4R_NET_NO_LAYER ? NULL : net->outputs[layer.skip];
+    job.args.output = layer_output(net, params, index);
+    job.args.weights = net->network + layer.weights;
+    job.args.panels = net->panels + layer.weights * (size_t)net->machine->panel_scale;
+    const int a_item = net->machine->windows_an_item, items = (job.args.windows + a_item - 1) / a_item;
+    return d4r_cpu_pool_run(net->pool, run_items, &job, items, ITEMS_A_CHUNK, params->cancel);
+}
+
+static bool run_is_valid(const d4r_cpu_net *net, const d4r_cpu_net_run_params *params)
+{
+    const bool in_place = net->desc->token_bytes == net->desc->head_bytes;
+    return params->tokens && params->head && (in_place || params->tokens != params->head) &&
+           params->phase < net->desc->phases && d4r_net_grid_valid(net->desc, params->grid) &&
+           (size_t)params->grid.width * params->grid.height <= net->max_tokens;
 }
 
 d4r_status d4r_cpu_net_run(d4r_cpu_net *net, const d4r_cpu_net_run_params *params)
 {
-    if (!params->tokens || !params->head || !grid_is_valid(params->grid) ||
-        (size_t)params->grid.width * params->grid.height > net->max_tokens)
-        return D4R_ERROR_ARGUMENT;
+    if (!run_is_valid(net, params)) return D4R_ERROR_ARGUMENT;
     pthread_mutex_lock(&net->run);
     d4r_status status = D4R_OK;
-    for (int i = 0; i < D4R_M_LAYER_COUNT && status == D4R_OK; i++) {
-        const d4r_m_layer_info *layer = &d4r_m_layers[i];
+    for (unsigned i = 0; i < net->desc->layer_count && status == D4R_OK; i++) {
+        const d4r_net_layer layer = net->desc->layer(i);
         if (!run_layer(net, params, i))
             status = D4R_ERROR_TIMEOUT;
         else if (params->layer)
-            params->layer(params->user, (d4r_m_layer)i, layer_output(net, params, i),
-                          params->grid.width >> layer->out_level, params->grid.height >> layer->out_level,
-                          layer->out_channels);
+            params->layer(params->user, i, layer_output(net, params, i),
+                          params->grid.width >> layer.out_level, params->grid.height >> layer.out_level,
+                          layer.out_channels);
     }
     pthread_mutex_unlock(&net->run);
     return status;

@@ -1,40 +1,22 @@
-/* Preset M's network on the CPU: the kernels of m_block.h compiled through tile_cpu.h, run by a thread pool.
+/* A preset's network on the CPU: its kernels (m_block.h, k_block.h) compiled for the CPU's tiles, run by a thread pool.
  *
  * Results do not depend on the number of threads or on the instruction set level: the order of every sum is
- * fixed (docs/network.md). */
+ * fixed (docs/network.md, docs/preset_k.md). */
 #ifndef D4R_HIP_KERNELS_CPU_NET_H
 #define D4R_HIP_KERNELS_CPU_NET_H
 
 #include <stdatomic.h>
 #include "d4r/d4r.h"
-#include "hip_kernels/m_layers.h"
+#include "hip_kernels/net_desc.h"
 
 typedef struct d4r_cpu_net d4r_cpu_net;
 
-/* Instruction set levels; a level that the CPU lacks or that was not built is refused with D4R_ERROR_FEATURE.
- */
-typedef enum d4r_cpu_level {
-    D4R_CPU_AUTO = 0, /* the best one, or the one named by the environment variable D4R_CPU_LEVEL */
-    D4R_CPU_BASELINE, /* whatever the build's own compiler flags allow: x86-64 SSE2, or another architecture
-                       */
-    D4R_CPU_V3,       /* x86-64-v3: AVX2 */
-    D4R_CPU_V4,       /* x86-64-v4: AVX-512 */
-    D4R_CPU_V4_BF16,  /* x86-64-v4 with AVX512-BF16 */
-    D4R_CPU_LEVEL_COUNT
-} d4r_cpu_level;
-
-/* "auto", "baseline", "v3", "v4", "v4bf16"; NULL for an unknown value. */
-const char *d4r_cpu_level_name(d4r_cpu_level level);
-/* True when this build and this CPU can run the level (AUTO: always). */
-bool d4r_cpu_level_available(d4r_cpu_level level);
-/* Replaces AUTO by the level that will run. Errors: ARGUMENT (unknown, or so named by the environment), FEATURE. */
-d4r_status d4r_cpu_level_resolve(d4r_cpu_level *level, const d4r_log *log);
-
 typedef struct d4r_cpu_net_params {
-    const uint8_t *network; /* hipnet.bin (d4r_model.network), read during create only */
-    size_t network_bytes;   /* D4R_M_NET_BYTES */
-    d4r_size max_grid;      /* largest token grid (columns, rows) that will be run; d4r_sizes.token_grid */
-    uint32_t threads;       /* 0: one for each core this process may use */
+    const d4r_net_desc *net; /* the preset's */
+    const uint8_t *network;  /* hipnet.bin (d4r_model.network), read during create only */
+    size_t network_bytes;    /* net->image_bytes */
+    d4r_size max_grid;       /* largest token grid (columns, rows) that will be run; d4r_sizes.token_grid */
+    uint32_t threads;        /* 0: one for each core this process may use */
     d4r_cpu_level level;
     d4r_log log;
 } d4r_cpu_net_params;
@@ -46,15 +28,17 @@ d4r_status d4r_cpu_net_create(const d4r_cpu_net_params *params, d4r_cpu_net **ne
  * becomes NULL. */
 void d4r_cpu_net_destroy(d4r_cpu_net **net);
 
-/* Called on the calling thread after each layer: the layer's output as [rows * columns][channels] FP8 codes,
- * valid during the call only. */
-typedef void (*d4r_cpu_net_layer_fn)(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns,
+/* Called on the calling thread after each layer: the layer's output as [rows * columns][channels] values of the preset (FP8
+ * codes, f16), valid during the call only. */
+typedef void (*d4r_cpu_net_layer_fn)(void *user, unsigned layer, const void *values, uint32_t columns,
                                      uint32_t rows, uint32_t channels);
 
 typedef struct d4r_cpu_net_run_params {
-    d4r_size grid;              /* token grid: multiples of 16, at least 16, at most max_grid in tokens */
-    const uint8_t *tokens;      /* [rows * columns][64] FP8 */
-    uint8_t *head;              /* same layout; may be the same memory as tokens */
+    d4r_size grid;      /* a token grid of the preset, at most max_grid in tokens */
+    uint32_t phase;     /* evaluations so far, modulo the preset's phases */
+    const void *tokens; /* [rows * columns] tokens */
+    void
+        *head; /* [rows * columns]; may be the same memory as tokens if tokens and heads have the same size */
     const atomic_bool *cancel;  /* NULL, or polled often: the run stops early when it becomes true */
     d4r_cpu_net_layer_fn layer; /* NULL, or called after each layer */
     void *user;
@@ -67,6 +51,7 @@ d4r_status d4r_cpu_net_run(d4r_cpu_net *net, const d4r_cpu_net_run_params *param
 /* Bytes held: prepared weights, activations, scratch. */
 uint64_t d4r_cpu_net_memory(const d4r_cpu_net *net);
 uint32_t d4r_cpu_net_threads(const d4r_cpu_net *net);
-d4r_cpu_level d4r_cpu_net_get_level(const d4r_cpu_net *net); /* never AUTO */
+d4r_cpu_level
+d4r_cpu_net_get_level(const d4r_cpu_net *net); /* never AUTO, nor a level without kernels of its own */
 
 #endif

@@ -7,18 +7,13 @@
 #include <string.h>
 #include <time.h>
 #include "hip_kernels/code_object.h"
-#include "hip_kernels/m_args.h"
-#include "models/format/m_layout.h"
 #include "runtime/base/log.h"
 
-enum { GRAPH_CACHE = 4, BUFFERS = 6, TICKETS = 4, DRAIN_MS = 5000, CALLBACK_MS = 100 };
-
-/* Buffer that a layer writes; the four middle layers alternate between two, so that they stay in the L2
- * cache. DEC1 writes the caller's head. */
-static const signed char layer_buffer[D4R_M_LAYER_COUNT] = {0, 1, 2, 3, 2, 3, 2, 4, 5, -1};
+enum { GRIDS_KEPT = 4, TICKETS = 4, DRAIN_MS = 5000, CALLBACK_MS = 100 };
 
 typedef struct graph_entry {
     d4r_size grid;
+    uint32_t phase;
     const void *tokens;
     void *head;
     d4r_hip_graph graph;
@@ -33,6 +28,7 @@ typedef struct ticket {
 } ticket;
 
 struct d4r_hip_net {
+    const d4r_net_desc *desc;
     const d4r_hip *hip;
     d4r_log log;
     int device;
@@ -40,19 +36,20 @@ struct d4r_hip_net {
     d4r_m_machine machine;
     d4r_code_object object; /* HIP may read the image later: kept as long as the module */
     d4r_hip_module module;
-    d4r_hip_function functions[D4R_M_LAYER_COUNT];
+    d4r_hip_function functions[D4R_NET_MAX_LAYERS];
     d4r_hip_stream stream;
     bool owns_stream; /* else the embedder's, on which other work may be queued */
     atomic_bool
         unmarked; /* done_event could not be recorded behind the net's work on a stream of the embedder's */
-    d4r_hip_event done_event, layer_events[D4R_M_LAYER_COUNT + 1];
-    uint8_t *weights, *panels; /* device; panels == weights when the machine reads hipnet.bin as it is */
-    uint8_t *buffers[BUFFERS];
+    d4r_hip_event done_event, layer_events[D4R_NET_MAX_LAYERS + 1];
+    uint8_t *weights, *panels; /* device; the same when one form holds all that the kernels read */
+    uint8_t *buffers[D4R_NET_MAX_BUFFERS];
     size_t max_tokens;
     uint64_t bytes;
     bool use_graphs, timing, timed, stuck;
     d4r_hip_completion completion;
-    graph_entry graphs[GRAPH_CACHE];
+    graph_entry *graphs; /* for the phases of GRIDS_KEPT grids */
+    unsigned graph_count;
     uint64_t frames;
     char description[256];
 
@@ -96,7 +93,8 @@ static bool image_refused(d4r_hip_error error)
 
 static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
 {
-    d4r_status status = d4r_code_object_load(p->kernels, p->device.arch, "m", &n->log, &n->object);
+    d4r_status status =
+        d4r_code_object_load(p->kernels, p->device.arch, n->desc->kernels, &n->log, &n->object);
     if (status != D4R_OK) return status;
     d4r_hip_error error = n->hip->module_load(&n->module, n->object.image);
     if (error != D4R_HIP_SUCCESS) {
@@ -106,8 +104,8 @@ static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
     }
     if (n->machine == D4R_M_MACHINE_NV && !n->object.ptx && !strcmp(p->device.arch, "sm_90"))
         n->machine = D4R_M_MACHINE_SM90;
-    for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
-        const char *name = d4r_m_kernel_of(n->machine, (d4r_m_layer)i)->function;
+    for (unsigned i = 0; i < n->desc->layer_count; i++) {
+        const char *name = n->desc->kernel(n->machine, i)->function;
         error = n->hip->module_function(&n->functions[i], n->module, name);
         if (error != D4R_HIP_SUCCESS) {
             d4r_hip_fail(n->hip, error, name);
@@ -138,34 +136,40 @@ static d4r_status upload(d4r_hip_net *n, uint8_t *to, const uint8_t *from, size_
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, "upload of the network's weights");
 }
 
+static d4r_status upload_image(d4r_hip_net *n, const uint8_t *image, size_t size, const char *what,
+                               uint8_t **to)
+{
+    d4r_status status = allocate(n, size, what, to);
+    return status == D4R_OK ? upload(n, *to, image, size) : status;
+}
+
 static d4r_status upload_weights(d4r_hip_net *n, const uint8_t *network)
 {
-    d4r_status status = allocate(n, D4R_M_NET_BYTES, "network weights", &n->weights);
-    if (status == D4R_OK) status = upload(n, n->weights, network, D4R_M_NET_BYTES);
-    if (status != D4R_OK) return status;
-    if (n->machine == D4R_M_MACHINE_GFX12) {
-        n->panels = n->weights;
-        return D4R_OK;
-    }
-    size_t size = (size_t)D4R_M_NET_BYTES * d4r_m_panel_scale(n->machine);
+    const d4r_net_desc *desc = n->desc;
+    const bool as_it_is = n->machine == D4R_M_MACHINE_GFX12;
+    d4r_status status = D4R_OK;
+    if (as_it_is || !desc->panels_hold_all)
+        status = upload_image(n, network, desc->image_bytes, "network weights", &n->weights);
+    if (as_it_is) n->panels = n->weights;
+    if (as_it_is || status != D4R_OK) return status;
+    size_t size = desc->image_bytes * desc->panel_scale(n->machine);
     uint8_t *panels = malloc(size);
     if (!panels) return d4r_fail(&n->log, D4R_ERROR_MEMORY, "network weights: out of memory");
-    d4r_m_prepare_panels(n->machine, network, panels);
-    status = allocate(n, size, "prepared network weights", &n->panels);
-    if (status == D4R_OK) status = upload(n, n->panels, panels, size);
+    desc->prepare(n->machine, network, panels);
+    status = upload_image(n, panels, size, "prepared network weights", &n->panels);
     free(panels);
+    if (desc->panels_hold_all) n->weights = n->panels;
     return status;
 }
 
 static d4r_status allocate_buffers(d4r_hip_net *n)
 {
     d4r_status status = D4R_OK;
-    for (int i = 0; i < D4R_M_LAYER_COUNT && status == D4R_OK; i++) {
-        const d4r_m_layer_info *layer = &d4r_m_layers[i];
-        int b = layer_buffer[i];
-        if (b < 0 || n->buffers[b]) continue;
-        size_t size = (n->max_tokens >> (2 * layer->out_level)) * layer->out_channels;
-        status = allocate(n, size, layer->name, &n->buffers[b]);
+    for (unsigned i = 0; i < n->desc->layer_count && status == D4R_OK; i++) {
+        const d4r_net_layer layer = n->desc->layer(i);
+        if (layer.buffer < 0 || n->buffers[layer.buffer]) continue;
+        size_t size = (n->max_tokens >> (2 * layer.out_level)) * layer.out_channels * n->desc->value_bytes;
+        status = allocate(n, size, layer.name, &n->buffers[layer.buffer]);
     }
     return status;
 }
@@ -216,7 +220,7 @@ static d4r_status create_stream(d4r_hip_net *n, d4r_hip_stream given)
     if (status != D4R_OK) return status;
     if (!given) error = own_stream(n);
     if (error == D4R_HIP_SUCCESS) error = hip->event_create(&n->done_event, D4R_HIP_EVENT_DISABLE_TIMING);
-    for (int i = 0; n->timing && i <= D4R_M_LAYER_COUNT && error == D4R_HIP_SUCCESS; i++)
+    for (unsigned i = 0; n->timing && i <= n->desc->layer_count && error == D4R_HIP_SUCCESS; i++)
         error = hip->event_create(&n->layer_events[i], 0);
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(hip, error, "stream and events of the network");
 }
@@ -245,6 +249,7 @@ static void free_net(d4r_hip_net *n)
 {
     pthread_cond_destroy(&n->changed);
     pthread_mutex_destroy(&n->lock);
+    free(n->graphs);
     free(n);
 }
 
@@ -405,6 +410,10 @@ static d4r_status choose_graphs(d4r_hip_net *n, d4r_hip_graphs wanted)
         return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "per-layer timing needs plain launches, not graphs");
     n->use_graphs = wanted == D4R_HIP_GRAPHS_ON || (wanted == D4R_HIP_GRAPHS_AUTO && n->hip->can_graph &&
                                                     !n->timing && graphs_by_version(n->hip));
+    if (!n->use_graphs) return D4R_OK;
+    n->graphs = calloc(GRIDS_KEPT * n->desc->phases, sizeof *n->graphs);
+    if (!n->graphs) return d4r_fail(&n->log, D4R_ERROR_MEMORY, "HIP network: out of memory");
+    n->graph_count = GRIDS_KEPT * n->desc->phases;
     return D4R_OK;
 }
 
@@ -430,6 +439,7 @@ d4r_status d4r_hip_net_create(const d4r_hip_net_params *p, d4r_hip_net **out)
     *out = NULL;
     d4r_hip_net *n = calloc(1, sizeof *n);
     if (!n) return d4r_fail(&p->log, D4R_ERROR_MEMORY, "HIP network: out of memory");
+    n->desc = p->net;
     n->hip = p->hip;
     n->log = p->log;
     n->device = p->device.index;
@@ -471,12 +481,12 @@ static void free_graph(d4r_hip_net *n, graph_entry *entry)
 static void free_device_objects(d4r_hip_net *n)
 {
     const d4r_hip *hip = n->hip;
-    for (int i = 0; i < GRAPH_CACHE; i++) free_graph(n, &n->graphs[i]);
-    for (int i = 0; i <= D4R_M_LAYER_COUNT; i++)
+    for (unsigned i = 0; i < n->graph_count; i++) free_graph(n, &n->graphs[i]);
+    for (int i = 0; i <= D4R_NET_MAX_LAYERS; i++)
         if (n->layer_events[i]) hip->event_destroy(n->layer_events[i]);
     if (n->done_event) hip->event_destroy(n->done_event);
     if (n->owns_stream) hip->stream_destroy(n->stream);
-    for (int i = 0; i < BUFFERS; i++)
+    for (int i = 0; i < D4R_NET_MAX_BUFFERS; i++)
         if (n->buffers[i]) hip->device_free(n->buffers[i]);
     if (n->panels && n->panels != n->weights) hip->device_free(n->panels);
     if (n->weights) hip->device_free(n->weights);
@@ -539,23 +549,17 @@ bool d4r_hip_net_destroy(d4r_hip_net **net, uint32_t timeout_ms)
 
 /* ---- launching ---- */
 
-static void layer_args(const d4r_hip_net *n, const d4r_hip_net_job *job, int index, d4r_m_args *args)
+static void layer_args(const d4r_hip_net *n, const d4r_hip_net_job *job, unsigned index, d4r_m_args *args)
 {
-    const d4r_m_layer_info *layer = &d4r_m_layers[index];
-    uint32_t columns = job->grid.width >> layer->level, rows = job->grid.height >> layer->level;
-    uint32_t windows_x = d4r_m_windows(columns, layer->shift), windows_y = d4r_m_windows(rows, layer->shift);
-    *args = (d4r_m_args){
-        .input = layer->input == D4R_M_NO_LAYER ? job->tokens : n->buffers[layer_buffer[layer->input]],
-        .skip = layer->skip == D4R_M_NO_LAYER ? NULL : n->buffers[layer_buffer[layer->skip]],
-        .output = layer_buffer[index] < 0 ? job->head : n->buffers[layer_buffer[index]],
-        .weights = n->weights + layer->weights,
-        .panels = n->panels + layer->weights * d4r_m_panel_scale(n->machine),
-        .columns = (int)columns,
-        .rows = (int)rows,
-        .shift = (int)layer->shift,
-        .windows_x = (int)windows_x,
-        .windows = (int)(windows_x * windows_y),
-    };
+    const d4r_net_layer layer = n->desc->layer(index);
+    *args = n->desc->shape(index, job->grid, job->phase);
+    args->input = layer.input == D4R_NET_NO_LAYER ? job->tokens
+                                                  : n->buffers[n->desc->layer((unsigned)layer.input).buffer];
+    args->skip =
+        layer.skip == D4R_NET_NO_LAYER ? NULL : n->buffers[n->desc->layer((unsigned)layer.skip).buffer];
+    args->output = layer.buffer < 0 ? job->head : n->buffers[layer.buffer];
+    args->weights = n->weights + layer.weights;
+    args->panels = n->panels + layer.weights * n->desc->panel_scale(n->machine);
 }
 
 static unsigned groups_of(const d4r_hip_net *n, const d4r_m_kernel *kernel, const d4r_m_args *args)
@@ -568,10 +572,10 @@ static unsigned groups_of(const d4r_hip_net *n, const d4r_m_kernel *kernel, cons
 static d4r_status launch_plain(d4r_hip_net *n, const d4r_hip_net_job *job)
 {
     const d4r_hip *hip = n->hip;
-    const int end = job->layers ? (int)(job->first + job->layers) : D4R_M_LAYER_COUNT;
+    const unsigned end = job->layers ? job->first + job->layers : n->desc->layer_count;
     d4r_hip_error error = n->timing ? hip->event_record(n->layer_events[0], n->stream) : D4R_HIP_SUCCESS;
-    for (int i = (int)job->first; i < end && error == D4R_HIP_SUCCESS; i++) {
-        const d4r_m_kernel *kernel = d4r_m_kernel_of(n->machine, (d4r_m_layer)i);
+    for (unsigned i = job->first; i < end && error == D4R_HIP_SUCCESS; i++) {
+        const d4r_m_kernel *kernel = n->desc->kernel(n->machine, i);
         d4r_m_args args;
         void *arguments[] = {&args};
         layer_args(n, job, i, &args);
@@ -579,7 +583,7 @@ static d4r_status launch_plain(d4r_hip_net *n, const d4r_hip_net_job *job)
                             kernel->shared_bytes, n->stream, arguments, NULL);
         if (error == D4R_HIP_SUCCESS && n->timing)
             error = hip->event_record(n->layer_events[i + 1], n->stream);
-        if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, d4r_m_layers[i].name);
+        if (error != D4R_HIP_SUCCESS) return d4r_hip_fail(hip, error, n->desc->layer(i).name);
     }
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(hip, error, "hipEventRecord");
 }
@@ -589,8 +593,8 @@ static d4r_status build_graph(d4r_hip_net *n, const d4r_hip_net_job *job, graph_
     const d4r_hip *hip = n->hip;
     d4r_hip_node node = NULL;
     d4r_hip_error error = hip->graph_create(&entry->graph, 0);
-    for (int i = 0; i < D4R_M_LAYER_COUNT && error == D4R_HIP_SUCCESS; i++) {
-        const d4r_m_kernel *kernel = d4r_m_kernel_of(n->machine, (d4r_m_layer)i);
+    for (unsigned i = 0; i < n->desc->layer_count && error == D4R_HIP_SUCCESS; i++) {
+        const d4r_m_kernel *kernel = n->desc->kernel(n->machine, i);
         d4r_m_args args;
         void *arguments[] = {&args};
         layer_args(n, job, i, &args);
@@ -609,20 +613,21 @@ static d4r_status build_graph(d4r_hip_net *n, const d4r_hip_net_job *job, graph_
         return d4r_hip_fail(hip, error, "graph of the network");
     }
     entry->grid = job->grid;
+    entry->phase = job->phase;
     entry->tokens = job->tokens;
     entry->head = job->head;
     return D4R_OK;
 }
 
-/* Graphs are immutable: one for each grid and pair of buffers, the least recently used one makes room. The
+/* Graphs are immutable: one for each grid, phase and pair of buffers, the least recently used one makes room. The
  * stream is idle here, because frames are serial. */
 static d4r_status launch_graph(d4r_hip_net *n, const d4r_hip_net_job *job)
 {
     graph_entry *entry = NULL, *oldest = &n->graphs[0];
-    for (int i = 0; i < GRAPH_CACHE; i++) {
+    for (unsigned i = 0; i < n->graph_count; i++) {
         graph_entry *g = &n->graphs[i];
         if (g->exec && g->grid.width == job->grid.width && g->grid.height == job->grid.height &&
-            g->tokens == job->tokens && g->head == job->head)
+            g->phase == job->phase && g->tokens == job->tokens && g->head == job->head)
             entry = g;
         if (g->used < oldest->used) oldest = g;
     }
@@ -676,8 +681,7 @@ static d4r_status enqueue(d4r_hip_net *n, const d4r_hip_net_job *job)
 
 static bool grid_fits(const d4r_hip_net *n, d4r_size grid)
 {
-    return grid.width >= 16 && grid.height >= 16 && grid.width % 16 == 0 && grid.height % 16 == 0 &&
-           (size_t)grid.width * grid.height <= n->max_tokens;
+    return d4r_net_grid_valid(n->desc, grid) && (size_t)grid.width * grid.height <= n->max_tokens;
 }
 
 d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
@@ -686,7 +690,10 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
     if (!grid_fits(n, job->grid) || !job->tokens || !job->head || !job->done)
         return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "HIP network: grid %ux%u does not fit", job->grid.width,
                         job->grid.height);
-    if (job->first + job->layers > D4R_M_LAYER_COUNT || (job->first && !job->layers))
+    if (job->phase >= n->desc->phases)
+        return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "HIP network: preset %s has no phase %u",
+                        n->desc->preset, job->phase);
+    if (job->first + job->layers > n->desc->layer_count || (job->first && !job->layers))
         return d4r_fail(&n->log, D4R_ERROR_ARGUMENT, "HIP network: layers %u + %u do not exist", job->first,
                         job->layers);
     if (n->stuck) n->stuck = !d4r_hip_net_drain(n, 0);
@@ -721,13 +728,13 @@ d4r_status d4r_hip_net_launch(d4r_hip_net *n, const d4r_hip_net_job *job)
 
 /* ---- queries ---- */
 
-d4r_status d4r_hip_net_times(d4r_hip_net *n, float microseconds[D4R_M_LAYER_COUNT])
+d4r_status d4r_hip_net_times(d4r_hip_net *n, float microseconds[D4R_NET_MAX_LAYERS])
 {
     pthread_mutex_lock(&n->lock);
     bool ready = n->timed && !n->active;
     pthread_mutex_unlock(&n->lock);
     if (!ready) return D4R_ERROR_STATE;
-    for (int i = 0; i < D4R_M_LAYER_COUNT; i++) {
+    for (unsigned i = 0; i < n->desc->layer_count; i++) {
         float milliseconds = 0;
         d4r_hip_error error =
             n->hip->event_elapsed(&milliseconds, n->layer_events[i], n->layer_events[i + 1]);
@@ -738,29 +745,29 @@ d4r_status d4r_hip_net_times(d4r_hip_net *n, float microseconds[D4R_M_LAYER_COUN
 }
 
 /* Exactly one of `to` and `from` is given. */
-static d4r_status copy_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, uint8_t *to,
-                             const uint8_t *from)
+static d4r_status copy_layer(d4r_hip_net *n, unsigned index, d4r_size grid, void *to, const void *from)
 {
-    const d4r_m_layer_info *info = &d4r_m_layers[layer];
-    int previous, b = layer_buffer[layer];
-    if (b < 0 || !grid_fits(n, grid)) return D4R_ERROR_ARGUMENT;
+    int previous;
+    if (index >= n->desc->layer_count || !grid_fits(n, grid)) return D4R_ERROR_ARGUMENT;
+    const d4r_net_layer layer = n->desc->layer(index);
+    if (layer.buffer < 0) return D4R_ERROR_ARGUMENT;
     d4r_status status = d4r_hip_enter(n->hip, n->device, &previous);
     if (status != D4R_OK) return status;
-    size_t size = d4r_m_level_tokens(grid.width, grid.height, info->out_level) * info->out_channels;
-    d4r_hip_error error = to ? n->hip->copy(to, n->buffers[b], size, D4R_HIP_MEMCPY_TO_HOST)
-                             : n->hip->copy(n->buffers[b], from, size, D4R_HIP_MEMCPY_TO_DEVICE);
+    size_t size = d4r_net_layer_bytes(n->desc, index, grid);
+    d4r_hip_error error = to ? n->hip->copy(to, n->buffers[layer.buffer], size, D4R_HIP_MEMCPY_TO_HOST)
+                             : n->hip->copy(n->buffers[layer.buffer], from, size, D4R_HIP_MEMCPY_TO_DEVICE);
     d4r_hip_leave(n->hip, previous);
-    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, info->name);
+    return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(n->hip, error, layer.name);
 }
 
-d4r_status d4r_hip_net_read_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, uint8_t *codes)
+d4r_status d4r_hip_net_read_layer(d4r_hip_net *n, unsigned layer, d4r_size grid, void *values)
 {
-    return copy_layer(n, layer, grid, codes, NULL);
+    return copy_layer(n, layer, grid, values, NULL);
 }
 
-d4r_status d4r_hip_net_write_layer(d4r_hip_net *n, d4r_m_layer layer, d4r_size grid, const uint8_t *codes)
+d4r_status d4r_hip_net_write_layer(d4r_hip_net *n, unsigned layer, d4r_size grid, const void *values)
 {
-    return copy_layer(n, layer, grid, NULL, codes);
+    return copy_layer(n, layer, grid, NULL, values);
 }
 
 void d4r_hip_net_cancel(d4r_hip_net *n)

@@ -1,16 +1,17 @@
-/* Preset M's network on a HIP device: one stream, one code object, prepared weights, ten launches a frame.
+/* A preset's network on a HIP device: one stream, one code object, prepared weights, ten or eleven launches a frame.
  *
  * One thread at a time (the hand-off's), except where a function says otherwise. */
 #ifndef D4R_HIP_KERNELS_HIP_NET_H
 #define D4R_HIP_KERNELS_HIP_NET_H
 
-#include "hip_kernels/m_launch.h"
+#include "hip_kernels/net_desc.h"
 #include "interop/hip.h"
 
 typedef struct d4r_hip_net d4r_hip_net;
 
 typedef struct d4r_hip_net_params {
-    const d4r_hip *hip; /* must outlive the net */
+    const d4r_net_desc *net; /* the preset's */
+    const d4r_hip *hip;      /* must outlive the net */
     d4r_hip_device device;
     const uint8_t *network; /* hipnet.bin; read during create only */
     d4r_size max_grid;      /* tokens */
@@ -37,6 +38,7 @@ typedef void (*d4r_hip_net_done_fn)(void *user, d4r_status status);
 
 typedef struct d4r_hip_net_job {
     d4r_size grid;      /* tokens */
+    uint32_t phase;     /* evaluations so far, modulo the preset's phases */
     const void *tokens; /* device addresses */
     void *head;
     void *marker; /* NULL, or a 32-bit word that the stream waits for to become >= marker_value */
@@ -54,13 +56,13 @@ typedef struct d4r_hip_net_job {
 d4r_status d4r_hip_net_launch(d4r_hip_net *net, const d4r_hip_net_job *job);
 
 /* Microseconds of each layer of the last completed frame; D4R_ERROR_STATE without params.timing. */
-d4r_status d4r_hip_net_times(d4r_hip_net *net, float microseconds[D4R_M_LAYER_COUNT]);
-/* Copies a layer's output of the last frame to host memory, for tests and d4r-net: codes of its whole grid.
- * Middle layers share memory: ask right after a job whose last layer it was. Not for DEC1, which writes the head.
+d4r_status d4r_hip_net_times(d4r_hip_net *net, float microseconds[D4R_NET_MAX_LAYERS]);
+/* Copies a layer's output of the last frame to host memory, for tests and d4r-net: values of its whole grid.
+ * Layers may share memory: ask right after a job whose last layer it was. Not for the last layer, which writes the head.
  */
-d4r_status d4r_hip_net_read_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size grid, uint8_t *codes);
+d4r_status d4r_hip_net_read_layer(d4r_hip_net *net, unsigned layer, d4r_size grid, void *values);
 /* The opposite, before a job that starts behind it: gives a layer known inputs. */
-d4r_status d4r_hip_net_write_layer(d4r_hip_net *net, d4r_m_layer layer, d4r_size grid, const uint8_t *codes);
+d4r_status d4r_hip_net_write_layer(d4r_hip_net *net, unsigned layer, d4r_size grid, const void *values);
 
 /* The active job's frame was given up. Kernels that run are not stopped; but when the stream becomes idle, or the device
  * is lost, and the runtime does not call back, the job ends with an error. Any thread; makes no HIP call. */

@@ -91,10 +91,11 @@ static void decode(const uint16_t *bits, float *values, int count)
 }
 
 const d4r_k_cpu_kernels D4R_K_CPU_KERNELS = {
-    .panel_scale = TILE_HALF_PANEL_SCALE,
-    .layers = {run_enc0, run_enc1, run_enc2, run_enc3, run_enc4, run_dec5, run_dec4, run_dec3, run_dec2,
-               run_dec1, run_dec0},
-    .prepare = prepare,
+    .machine.windows_an_item = 1,
+    .machine.panel_scale = TILE_HALF_PANEL_SCALE,
+    .machine.layers = {run_enc0, run_enc1, run_enc2, run_enc3, run_enc4, run_dec5, run_dec4, run_dec3,
+                       run_dec2, run_dec1, run_dec0},
+    .machine.prepare = prepare,
     .encode = encode,
     .decode = decode,
 };

@@ -6,10 +6,7 @@
 #include "hip_kernels/k_layers.h"
 
 typedef struct d4r_k_cpu_kernels {
-    int panel_scale; /* bytes of the prepared image for each byte of the packed one */
-    d4r_cpu_kernel_fn layers[D4R_K_LAYER_COUNT]; /* an item is a window */
-    /* `panels`: D4R_K_NET_BYTES * panel_scale bytes, zeroed, 64-byte aligned. */
-    void (*prepare)(const uint8_t *network, unsigned char *panels);
+    d4r_cpu_machine machine; /* an item is a window */
     /* For tests: this level's f16 conversions. `count`: a multiple of 16. */
     void (*encode)(const float *values, uint16_t *bits, int count);
     void (*decode)(const uint16_t *bits, float *values, int count);

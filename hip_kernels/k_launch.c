@@ -3,10 +3,10 @@
 #include <string.h>
 #include "hip_kernels/k_kernel_config.h"
 
-#define MACHINES 3
-#define KERNEL(name, machine, c)                                   \
-    {                                                              \
-        "d4r_k_" #name, K_THREADS, K_WINDOWS(K_PLACES(machine, c)) \
+#define MACHINES 4
+#define KERNEL(name, machine, c)                                         \
+    {                                                                    \
+        "d4r_k_" #name, K_THREADS, K_WINDOWS(K_PLACES(machine, c)), 0, 0 \
     }
 #define KERNELS(machine)                                                                                   \
     {                                                                                                      \
@@ -21,6 +21,7 @@ static const d4r_m_kernel kernels[MACHINES][D4R_K_LAYER_COUNT] = {
     [D4R_M_MACHINE_GFX12] = KERNELS(GFX12),
     [D4R_M_MACHINE_GFX11] = KERNELS(GFX11),
     [D4R_M_MACHINE_NV] = KERNELS(NV),
+    [D4R_M_MACHINE_SM90] = KERNELS(NV),
 };
 
 const d4r_m_kernel *d4r_k_kernel_of(d4r_m_machine machine, d4r_k_layer layer)
@@ -66,5 +67,5 @@ void d4r_k_prepare_panels(d4r_m_machine machine, const uint8_t *network, uint8_t
     image_pair images = {network, panels};
     memcpy(panels, network, D4R_K_NET_BYTES);
     if (machine == D4R_M_MACHINE_GFX11) d4r_k_each_part(permute_rows, &images);
-    if (machine == D4R_M_MACHINE_NV) d4r_k_each_part(lane_major, &images);
+    if (machine == D4R_M_MACHINE_NV || machine == D4R_M_MACHINE_SM90) d4r_k_each_part(lane_major, &images);
 }

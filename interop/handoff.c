@@ -30,7 +30,7 @@ typedef struct frame_slot {
     uint64_t id;
     frame_state state;
     d4r_status status;
-    d4r_size grid;
+    d4r_sizes sizes;
     uint64_t start_ns, end_ns;
     bool promised; /* submitted by the caller, so A will come */
     bool discarded;
@@ -190,14 +190,15 @@ void d4r_network_complete(void *completion, d4r_status status)
 }
 
 /* The callback. No lock held. D4R_PENDING: wait_completion. */
-static d4r_status call_network(d4r_handoff *h, uint64_t id, d4r_size grid, uint32_t marker_value)
+static d4r_status call_network(d4r_handoff *h, uint64_t id, const d4r_sizes *sizes, uint32_t marker_value)
 {
     const d4r_network_callbacks *callbacks = &h->network->callbacks;
     d4r_network_job job = {.frame = id,
-                           .token_grid = grid,
-                           .bytes = (uint64_t)grid.width * grid.height * 64,
+                           .token_grid = sizes->token_grid,
+                           .bytes = sizes->token_bytes,
                            .marker_value = marker_value,
-                           .completion = h};
+                           .completion = h,
+                           .head_bytes = sizes->head_bytes};
     pthread_mutex_lock(&h->completion_lock);
     h->completion_pending = true;
     h->completed = false;
@@ -239,11 +240,11 @@ static void end_job(d4r_handoff *h, uint64_t id, d4r_status status)
 /* Strategy `host`, A was reached. Lock held on entry and exit; released around the callback. */
 static void run_job(d4r_handoff *h, uint64_t id)
 {
-    d4r_size grid = slot_of(h, id)->grid;
+    const d4r_sizes sizes = slot_of(h, id)->sizes;
     d4r_status status;
     start_job(h, id, true);
     pthread_mutex_unlock(&h->lock);
-    status = call_network(h, id, grid, 0);
+    status = call_network(h, id, &sizes, 0);
     if (status == D4R_PENDING) status = wait_completion(h);
     pthread_mutex_lock(&h->lock);
     end_job(h, id, status);
@@ -255,11 +256,11 @@ static void cancel_job(d4r_handoff *h, uint64_t id);
  * A, from which the watchdog counts. A frame whose A never comes lets the network go on by cancelling it. */
 static void run_job_ahead(d4r_handoff *h, uint64_t id)
 {
-    d4r_size grid = slot_of(h, id)->grid;
+    const d4r_sizes sizes = slot_of(h, id)->sizes;
     d4r_status status, tokens;
     start_job(h, id, false);
     pthread_mutex_unlock(&h->lock);
-    status = call_network(h, id, grid, (uint32_t)d4r_handoff_a(id));
+    status = call_network(h, id, &sizes, (uint32_t)d4r_handoff_a(id));
     pthread_mutex_lock(&h->lock);
     set_deadline(h, false, UINT64_MAX);
     pthread_mutex_unlock(&h->lock);
@@ -496,7 +497,7 @@ d4r_handoff_end d4r_handoff_destroy(d4r_handoff **handoff)
 
 /* ---- frames ---- */
 
-d4r_status d4r_handoff_begin(d4r_handoff *h, d4r_size token_grid, uint64_t *id)
+d4r_status d4r_handoff_begin(d4r_handoff *h, const d4r_sizes *sizes, uint64_t *id)
 {
     d4r_status status = D4R_OK;
     pthread_mutex_lock(&h->lock);
@@ -506,7 +507,7 @@ d4r_status d4r_handoff_begin(d4r_handoff *h, d4r_size token_grid, uint64_t *id)
     } else {
         *id = h->next_id++;
         *slot_of(h, *id) =
-            (frame_slot){.id = *id, .state = FRAME_RECORDED, .status = D4R_PENDING, .grid = token_grid};
+            (frame_slot){.id = *id, .state = FRAME_RECORDED, .status = D4R_PENDING, .sizes = *sizes};
     }
     pthread_mutex_unlock(&h->lock);
     if (status != D4R_OK)

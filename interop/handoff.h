@@ -50,7 +50,7 @@ static inline uint64_t d4r_handoff_b(uint64_t id)
 }
 
 /* A new frame. D4R_ERROR_STATE: D4R_HANDOFF_FRAMES frames are outstanding. */
-d4r_status d4r_handoff_begin(d4r_handoff *handoff, d4r_size token_grid, uint64_t *id);
+d4r_status d4r_handoff_begin(d4r_handoff *handoff, const d4r_sizes *sizes, uint64_t *id);
 /* Takes back the frame begun last, whose values were not given to anyone. */
 void d4r_handoff_rollback(d4r_handoff *handoff, uint64_t id);
 

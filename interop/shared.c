@@ -83,10 +83,10 @@ static d4r_status create_buffers(const d4r_shared_desc *desc, bool export_fd, d4
      * which is therefore the device's own memory where the host can reach it. */
     VkMemoryPropertyFlags device = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     VkMemoryPropertyFlags preferred = desc->needs_host_map ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : device;
-    d4r_status status = d4r_vk_buffer_create(vk, "d4r tokens", desc->bytes, USAGE, required, preferred,
+    d4r_status status = d4r_vk_buffer_create(vk, "d4r tokens", desc->token_bytes, USAGE, required, preferred,
                                              export_fd, &shared->tokens);
     if (status == D4R_OK)
-        status = d4r_vk_buffer_create(vk, "d4r head", desc->bytes, USAGE, required, device, export_fd,
+        status = d4r_vk_buffer_create(vk, "d4r head", desc->head_bytes, USAGE, required, device, export_fd,
                                       &shared->head);
     if (status == D4R_OK && export_fd) status = export_buffer(vk, &shared->tokens, &shared->info.tokens_fd);
     if (status == D4R_OK && export_fd) status = export_buffer(vk, &shared->head, &shared->info.head_fd);
@@ -111,7 +111,9 @@ d4r_status d4r_shared_create(const d4r_shared_desc *desc, d4r_shared *shared)
         return status;
     }
     shared->info.max_token_grid = desc->max_token_grid;
-    shared->info.tokens_bytes = shared->info.head_bytes = desc->bytes;
+    shared->info.preset = desc->preset;
+    shared->info.tokens_bytes = desc->token_bytes;
+    shared->info.head_bytes = desc->head_bytes;
     shared->info.tokens_allocation = shared->tokens.allocation;
     shared->info.head_allocation = shared->head.allocation;
     shared->info.tokens_map = shared->tokens.map;

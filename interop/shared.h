@@ -12,10 +12,11 @@ typedef struct d4r_shared {
 
 typedef struct d4r_shared_desc {
     const d4r_vk *vk;
+    d4r_preset preset;
     d4r_size max_token_grid;
-    uint64_t bytes;      /* of each buffer */
-    bool needs_host_map; /* fail without; otherwise device-local memory is preferred */
-    bool needs_fd;       /* fail without; otherwise exported when the device can */
+    uint64_t token_bytes, head_bytes; /* of the buffers */
+    bool needs_host_map;              /* fail without; otherwise device-local memory is preferred */
+    bool needs_fd;                    /* fail without; otherwise exported when the device can */
 } d4r_shared_desc;
 
 /* Errors: FEATURE (no such memory, or no export), MEMORY, DEVICE. On error *shared is empty. */

@@ -23,9 +23,6 @@ d4r_status d4r_engine_check_params(const d4r_engine_params *params, d4r_size *ma
     d4r_status status;
     if (!params->model) return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.model is NULL");
     if (!params->network) return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.network is NULL");
-    if (params->model->info.preset != D4R_PRESET_M)
-        return d4r_fail(log, D4R_ERROR_ARGUMENT, "params.model is of preset %d; this engine runs preset M",
-                        (int)params->model->info.preset);
     if (d4r_stages_output_storage(params->output_format) == VK_FORMAT_UNDEFINED)
         return d4r_fail(
             log, D4R_ERROR_ARGUMENT,
@@ -61,11 +58,12 @@ d4r_status d4r_engine_check_limits(const d4r_vk *vk, const d4r_sizes *sizes)
                         "params.output is %ux%u: its reconstruction image of %ux%u exceeds the device's "
                         "maxImageDimension2D of %u",
                         output.width, output.height, r.width, r.height, limits->maxImageDimension2D);
-    if (sizes->token_bytes > limits->maxStorageBufferRange)
+    const uint64_t bytes = sizes->token_bytes > sizes->head_bytes ? sizes->token_bytes : sizes->head_bytes;
+    if (bytes > limits->maxStorageBufferRange)
         return d4r_fail(&vk->log, D4R_ERROR_ARGUMENT,
-                        "params.max_render is %ux%u: its %" PRIu64
+                        "params.max_render is %ux%u, params.output %ux%u: %" PRIu64
                         " bytes of tokens exceed the device's maxStorageBufferRange of %u",
-                        sizes->render.width, sizes->render.height, sizes->token_bytes,
+                        sizes->render.width, sizes->render.height, output.width, output.height, bytes,
                         limits->maxStorageBufferRange);
     return D4R_OK;
 }
@@ -93,9 +91,12 @@ static d4r_status create_handoff(d4r_engine *engine)
 d4r_shared_desc d4r_engine_shared_desc(const d4r_engine *engine, d4r_size token_grid)
 {
     const d4r_network_callbacks *network = &engine->params.network->callbacks;
+    const uint64_t tokens = (uint64_t)token_grid.width * token_grid.height;
     return (d4r_shared_desc){.vk = &engine->vk,
+                             .preset = engine->preset->id,
                              .max_token_grid = token_grid,
-                             .bytes = (uint64_t)token_grid.width * token_grid.height * 64,
+                             .token_bytes = tokens * engine->preset->network->token_bytes,
+                             .head_bytes = tokens * engine->preset->network->head_bytes,
                              .needs_host_map = network->needs_host_map,
                              .needs_fd = network->needs_fd};
 }
@@ -116,15 +117,19 @@ d4r_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engin
                              .head_bytes = engine->shared.info.head_bytes};
 }
 
-/* Tokens of the largest render size, or of a larger one. */
+/* Tokens of the largest sizes, or of larger ones. */
 static d4r_size reserved_grid(const d4r_engine *engine, d4r_size reserve_render)
 {
-    d4r_size grid = engine->sizes.token_grid;
-    const uint32_t width = (reserve_render.width + 31) / 32 * 16;
-    const uint32_t height = (reserve_render.height + 31) / 32 * 16;
-    if (width > grid.width) grid.width = width;
-    if (height > grid.height) grid.height = height;
-    return grid;
+    const d4r_size have = engine->sizes.token_grid, output = engine->params.output;
+    /* An output is at least as large as what is rendered for it. */
+    const d4r_size reserve_output = {
+        reserve_render.width > output.width ? reserve_render.width : output.width,
+        reserve_render.height > output.height ? reserve_render.height : output.height};
+    d4r_sizes reserved = {.render = reserve_render, .output = reserve_output};
+    engine->preset->sizes(reserve_render, reserve_output, &reserved);
+    const d4r_size want = reserved.token_grid;
+    return (d4r_size){want.width > have.width ? want.width : have.width,
+                      want.height > have.height ? want.height : have.height};
 }
 
 static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
@@ -140,7 +145,7 @@ static d4r_status create_parts(d4r_engine *engine, d4r_size reserve_render)
     }
     if (status != D4R_OK) return status;
     stages = d4r_engine_stages_desc(engine, p);
-    status = d4r_stages_create(&d4r_m_stages_ops, &stages, &engine->stages);
+    status = d4r_stages_create(engine->preset->stages, &stages, &engine->stages);
     if (status == D4R_OK) d4r_stages_set_marker(engine->stages, d4r_engine_on_stage, engine);
     if (status == D4R_OK)
         status = d4r_timeline_create(&engine->vk, "d4r hand-off timeline", &engine->timeline);
@@ -158,7 +163,8 @@ static d4r_status start(d4r_engine *engine, const d4r_engine_params *params, d4r
                                     d->device, d->queue_family, d->allocator, &params->log);
     if (status == D4R_OK) status = check_queue_family(&engine->vk);
     if (status != D4R_OK) return status;
-    if (d4r_sizes_compute(engine->params.max_render, params->output, &engine->sizes) != D4R_OK)
+    if (d4r_preset_sizes(engine->preset->id, engine->params.max_render, params->output, &engine->sizes) !=
+        D4R_OK)
         return d4r_fail(&params->log, D4R_ERROR_ARGUMENT, "params.max_render and params.output do not fit");
     status = d4r_engine_check_limits(&engine->vk, &engine->sizes);
     return status == D4R_OK ? create_parts(engine, reserve_render) : status;
@@ -180,6 +186,7 @@ d4r_status d4r_engine_create_reserved(const d4r_engine_params *params, d4r_size 
     e = calloc(1, sizeof *e);
     if (!e) return d4r_fail(&params->log, D4R_ERROR_MEMORY, "d4r_engine_create: out of memory");
     e->params = *params;
+    e->preset = d4r_preset_find(params->model->info.preset);
     e->params.max_render = max_render;
     status = start(e, params, reserve_render);
     if (status != D4R_OK)

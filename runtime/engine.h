@@ -6,6 +6,7 @@
 #include "interop/handoff.h"
 #include "interop/marker.h"
 #include "interop/shared.h"
+#include "runtime/preset.h"
 #include "runtime/validate.h"
 #include "vk_stages/debug_view.h"
 #include "vk_stages/preset_stages.h"
@@ -13,7 +14,8 @@
 struct d4r_engine {
     d4r_vk vk;
     d4r_engine_params params; /* max_render resolved */
-    d4r_sizes sizes;          /* of max_render */
+    const d4r_preset_desc *preset;
+    d4r_sizes sizes; /* of max_render */
     d4r_shared shared;
     d4r_marker marker; /* only for networks that want one */
     VkSemaphore timeline;

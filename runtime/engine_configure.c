@@ -73,7 +73,7 @@ static d4r_status create_stages(d4r_engine *engine, const d4r_engine_params *par
     d4r_status status;
     memset(fresh, 0, sizeof *fresh);
     desc.share = engine->stages;
-    status = d4r_stages_create(&d4r_m_stages_ops, &desc, &fresh->stages);
+    status = d4r_stages_create(engine->preset->stages, &desc, &fresh->stages);
     if (status == D4R_OK && view_limit) status = d4r_stages_limit_views(fresh->stages, view_limit);
     if (status == D4R_OK && engine->validate)
         status = d4r_validate_create(&engine->vk, fresh->stages, engine->timeline, params, &fresh->validate);
@@ -115,7 +115,8 @@ d4r_status d4r_engine_configure(d4r_engine *engine, const d4r_engine_params *par
                         "the back of the last frame was neither recorded nor discarded");
     status = d4r_engine_check_params(&wanted, &wanted.max_render);
     if (status != D4R_OK) return status;
-    if (d4r_sizes_compute(wanted.max_render, wanted.output, &sizes) != D4R_OK) return D4R_ERROR_ARGUMENT;
+    if (d4r_preset_sizes(engine->preset->id, wanted.max_render, wanted.output, &sizes) != D4R_OK)
+        return D4R_ERROR_ARGUMENT;
     status = d4r_engine_check_limits(&engine->vk, &sizes);
     if (status == D4R_OK && (sizes.token_grid.width > have.width || sizes.token_grid.height > have.height))
         status = replace_shared(engine, sizes.token_grid, &leftovers->shared);

@@ -148,9 +148,9 @@ d4r_status d4r_engine_record_front(d4r_engine *engine, VkCommandBuffer commands,
     if (!engine) return D4R_ERROR_ARGUMENT;
     status = check_front(engine, commands, images, settings, frame);
     if (status != D4R_OK) return status;
-    d4r_sizes_compute(settings->render, engine->params.output, &sizes);
+    d4r_preset_sizes(engine->preset->id, settings->render, engine->params.output, &sizes);
     failures = d4r_handoff_failures(engine->handoff);
-    status = d4r_handoff_begin(engine->handoff, sizes.token_grid, &id);
+    status = d4r_handoff_begin(engine->handoff, &sizes, &id);
     if (status != D4R_OK) return status;
     record = (d4r_stage_frame){.images = images,
                                .settings = *settings,

@@ -10,12 +10,15 @@
 #include "interop/network.h"
 #include "models/format/model.h"
 #include "runtime/base/log.h"
+#include "runtime/preset.h"
 
 #define CPU_WATCHDOG_MS 60000u
 
 typedef struct cpu_network {
     const d4r_model *model;
+    const d4r_net_desc *desc;
     uint32_t threads;
+    uint32_t evaluations; /* modulo the preset's phases */
     /* Valid while attached. */
     d4r_cpu_net *net;
     d4r_fd_map tokens_fd, head_fd;
@@ -56,7 +59,8 @@ static void map(cpu_network *n, const d4r_network_buffers *b, const d4r_log *log
 static d4r_status cpu_attach(void *user, const d4r_network_buffers *buffers, const d4r_log *log)
 {
     cpu_network *n = user;
-    d4r_cpu_net_params params = {.network = n->model->network,
+    d4r_cpu_net_params params = {.net = n->desc,
+                                 .network = n->model->network,
                                  .network_bytes = n->model->network_bytes,
                                  .max_grid = buffers->max_token_grid,
                                  .threads = n->threads};
@@ -72,9 +76,13 @@ static d4r_status cpu_attach(void *user, const d4r_network_buffers *buffers, con
 static d4r_status cpu_run(void *user, const d4r_network_job *job)
 {
     cpu_network *n = user;
-    d4r_cpu_net_run_params params = {
-        .grid = job->token_grid, .tokens = n->tokens, .head = n->head, .cancel = &n->stop};
+    d4r_cpu_net_run_params params = {.grid = job->token_grid,
+                                     .phase = n->evaluations,
+                                     .tokens = n->tokens,
+                                     .head = n->head,
+                                     .cancel = &n->stop};
     d4r_status status;
+    n->evaluations = (n->evaluations + 1) % n->desc->phases;
     pthread_mutex_lock(&n->lock);
     n->running = true;
     n->running_frame = job->frame;
@@ -146,12 +154,11 @@ d4r_status d4r_network_create_cpu(const d4r_model *model, const d4r_cpu_network_
     d4r_status status;
     if (!network) return d4r_fail(log, D4R_ERROR_ARGUMENT, "d4r_network_create_cpu: network is NULL");
     *network = NULL;
-    if (!model || model->info.preset != D4R_PRESET_M)
-        return d4r_fail(log, D4R_ERROR_ARGUMENT, "d4r_network_create_cpu: %s",
-                        model ? "the model is not of preset M" : "model is NULL");
+    if (!model) return d4r_fail(log, D4R_ERROR_ARGUMENT, "d4r_network_create_cpu: model is NULL");
     n = calloc(1, sizeof *n);
     if (!n) return d4r_fail(log, D4R_ERROR_MEMORY, "d4r_network_create_cpu: out of memory");
     n->model = model;
+    n->desc = d4r_preset_find(model->info.preset)->network;
     n->threads = params ? params->threads : 0;
     if (params && params->watchdog_ms) callbacks.watchdog_ms = params->watchdog_ms;
     pthread_mutex_init(&n->lock, NULL);

@@ -9,6 +9,7 @@
 #include "interop/network.h"
 #include "models/format/model.h"
 #include "runtime/base/log.h"
+#include "runtime/preset.h"
 
 #define HIP_WATCHDOG_MS 2000u
 /* Detaching waits this long for the stream; the hand-off has waited already. */
@@ -16,6 +17,8 @@
 
 typedef struct hip_network {
     const d4r_model *model;
+    const d4r_net_desc *desc;
+    uint32_t evaluations;          /* modulo the preset's phases */
     d4r_hip_network_params params; /* strings are owned */
     d4r_log log;
     d4r_hip *hip;
@@ -70,7 +73,8 @@ static d4r_status hip_attach(void *user, const d4r_network_buffers *buffers, con
                                  .select = n->params.device};
     d4r_status status = d4r_hip_find(n->hip, &match, &n->device);
     if (status != D4R_OK) return status;
-    d4r_hip_net_params params = {.hip = n->hip,
+    d4r_hip_net_params params = {.net = n->desc,
+                                 .hip = n->hip,
                                  .device = n->device,
                                  .network = n->model->network,
                                  .max_grid = buffers->max_token_grid,
@@ -113,6 +117,7 @@ static d4r_status hip_run(void *user, const d4r_network_job *job)
     n->completion = job->completion;
     atomic_store(&n->marker_value, job->marker_value);
     const d4r_hip_net_job launch = {.grid = job->token_grid,
+                                    .phase = n->evaluations,
                                     .tokens = n->tokens.pointer,
                                     .head = n->head.pointer,
                                     .marker = job->marker_value ? n->marker.device : NULL,
@@ -120,6 +125,7 @@ static d4r_status hip_run(void *user, const d4r_network_job *job)
                                     .marker_host = job->marker_value ? n->marker.page : NULL,
                                     .done = frame_done,
                                     .user = n};
+    n->evaluations = (n->evaluations + 1) % n->desc->phases;
     return d4r_hip_net_launch(n->net, &launch);
 }
 
@@ -166,9 +172,7 @@ static bool copy_string(const char *from, const char **to)
 
 static d4r_status check_params(const d4r_model *model, const d4r_hip_network_params *p, const d4r_log *log)
 {
-    if (!model || model->info.preset != D4R_PRESET_M)
-        return d4r_fail(log, D4R_ERROR_ARGUMENT, "d4r_network_create_hip: %s",
-                        model ? "the model is not of preset M" : "model is NULL");
+    if (!model) return d4r_fail(log, D4R_ERROR_ARGUMENT, "d4r_network_create_hip: model is NULL");
     if ((unsigned)p->platform > D4R_HIP_NVIDIA || (unsigned)p->strategy > D4R_HANDOFF_MARKER ||
         (unsigned)p->completion > D4R_HIP_COMPLETION_CALLBACK || (unsigned)p->graphs > D4R_HIP_GRAPHS_ON)
         return d4r_fail(
@@ -204,6 +208,7 @@ d4r_status d4r_network_create_hip(const d4r_model *model, const d4r_hip_network_
     hip_network *n = calloc(1, sizeof *n);
     if (!n) return d4r_fail(log, D4R_ERROR_MEMORY, "d4r_network_create_hip: out of memory");
     n->model = model;
+    n->desc = d4r_preset_find(model->info.preset)->network;
     if (log) n->log = *log;
     n->params = *p;
     bool copied = copy_string(p->library, &n->params.library);
@@ -232,11 +237,11 @@ d4r_status d4r_network_create_hip(const d4r_model *model, const d4r_hip_network_
 
 uint32_t d4r_network_layer_times(d4r_network *network, float *microseconds, uint32_t capacity)
 {
-    float times[D4R_M_LAYER_COUNT];
+    float times[D4R_NET_MAX_LAYERS];
     if (!network || !microseconds || network->callbacks.run != hip_run) return 0;
     hip_network *n = network->callbacks.user;
     if (!n->net || d4r_hip_net_times(n->net, times) != D4R_OK) return 0;
-    uint32_t count = capacity < D4R_M_LAYER_COUNT ? capacity : D4R_M_LAYER_COUNT;
+    const uint32_t layers = n->desc->layer_count, count = capacity < layers ? capacity : layers;
     memcpy(microseconds, times, count * sizeof *times);
     return count;
 }

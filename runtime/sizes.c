@@ -1,34 +1,6 @@
-/* Sizes, quality modes and jitter: pure functions of their arguments. */
+/* Quality modes and jitter: pure functions of their arguments. */
 #include <math.h>
 #include "d4r/d4r.h"
-
-static bool dimension_in_range(uint32_t value)
-{
-    return value >= D4R_MIN_DIMENSION && value <= D4R_MAX_DIMENSION;
-}
-
-static d4r_size reconstruction_size(d4r_size output)
-{
-    return (d4r_size){(3 * output.width + 1) / 2, (3 * output.height + 1) / 2};
-}
-
-d4r_status d4r_sizes_compute(d4r_size render, d4r_size output, d4r_sizes *sizes)
-{
-    if (!sizes || !dimension_in_range(output.width) || !dimension_in_range(output.height) ||
-        !dimension_in_range(render.width) || !dimension_in_range(render.height) ||
-        render.width > output.width || render.height > output.height)
-        return D4R_ERROR_ARGUMENT;
-    sizes->render = render;
-    sizes->output = output;
-    sizes->reconstruction = reconstruction_size(output);
-    sizes->half = (d4r_size){(sizes->reconstruction.width + 1) / 2, (sizes->reconstruction.height + 1) / 2};
-    /* Whole windows at the deepest level: 2x2 pixels a token, two merges, 4x4 tokens a window. */
-    sizes->token_grid = (d4r_size){(render.width + 31) / 32 * 16, (render.height + 31) / 32 * 16};
-    sizes->token_bytes = (uint64_t)sizes->token_grid.width * sizes->token_grid.height * 64;
-    sizes->render_scale_x = (float)(render.width / (1.5 * output.width));
-    sizes->render_scale_y = (float)(render.height / (1.5 * output.height));
-    return D4R_OK;
-}
 
 float d4r_quality_ratio(d4r_quality quality)
 {

@@ -98,15 +98,16 @@ static d4r_status dump_resource(d4r_upscaler *u, uint64_t frame, const d4r_stage
 
 /* Tokens and head belong to the engine, not to the stages. */
 static d4r_status dump_shared(d4r_upscaler *u, uint64_t frame, const char *name, VkBuffer buffer,
-                              d4r_size grid)
+                              d4r_size grid, uint64_t bytes)
 {
-    d4r_stage_resource r = {
-        .buffer = buffer, .size = (VkDeviceSize)grid.width * grid.height * 64, .dtype = "|u1"};
+    const d4r_net_desc *network = u->engine->preset->network;
+    const uint64_t tokens = (uint64_t)grid.width * grid.height;
+    d4r_stage_resource r = {.buffer = buffer, .size = bytes, .dtype = network->dtype};
     d4r_dump_item item = {.stage = "network",
                           .name = name,
                           .dtype = r.dtype,
                           .dimensions = 3,
-                          .shape = {grid.height, grid.width, 64},
+                          .shape = {grid.height, grid.width, bytes / tokens / network->value_bytes},
                           .size = (size_t)r.size};
     d4r_status status = copy_resource(u, &r);
     if (status == D4R_OK) deliver(u, frame, &item);
@@ -125,14 +126,16 @@ d4r_status d4r_upscaler_dump(d4r_upscaler *u, const d4r_upscaler_slot *slot)
                       slot->ticket);
         return D4R_OK; /* d4r_upscaler_wait reports the failure */
     }
-    d4r_sizes_compute(u->engine->last_render, u->params.output, &sizes);
+    d4r_preset_sizes(u->engine->preset->id, u->engine->last_render, u->params.output, &sizes);
     count = d4r_stages_resources(u->engine->stages, resources, MAX_RESOURCES);
     if (count > MAX_RESOURCES) count = MAX_RESOURCES;
     for (uint32_t i = 0; i < count && status == D4R_OK; i++)
         status = dump_resource(u, slot->ticket, &resources[i]);
     if (status == D4R_OK)
-        status = dump_shared(u, slot->ticket, "tokens", u->engine->shared.tokens.buffer, sizes.token_grid);
+        status = dump_shared(u, slot->ticket, "tokens", u->engine->shared.tokens.buffer, sizes.token_grid,
+                             sizes.token_bytes);
     if (status == D4R_OK)
-        status = dump_shared(u, slot->ticket, "head", u->engine->shared.head.buffer, sizes.token_grid);
+        status = dump_shared(u, slot->ticket, "head", u->engine->shared.head.buffer, sizes.token_grid,
+                             sizes.head_bytes);
     return status;
 }

@@ -5,8 +5,8 @@
  * which owns its device). Engines that own a VkDevice use d4r_vulkan.h.
  *
  * Conventions, used everywhere unless a setting says otherwise: x right, y down, pixel (0, 0) at the top
- * left. "Render" is the low-resolution side, "output" the high-resolution one, "reconstruction" an internal
- * image of ceil(1.5 * output). The sample of render pixel (x, y) lies at (x + 0.5 + jitter.x, y + 0.5 +
+ * left. "Render" is the low-resolution side, "output" the high-resolution one, "reconstruction" the size of the internal
+ * history (preset M: ceil(1.5 * output)). The sample of render pixel (x, y) lies at (x + 0.5 + jitter.x, y + 0.5 +
  * jitter.y) of the unjittered image. previous position = current position + motion.
  *
  * Every function is safe to call from any thread on different objects; calls on one object must be serialised
@@ -91,21 +91,28 @@ typedef enum d4r_preset { D4R_PRESET_M = 0, D4R_PRESET_K = 1 } d4r_preset;
 #define D4R_MIN_DIMENSION 64u    /* smallest render and output width and height */
 #define D4R_MAX_DIMENSION 16384u /* largest output width and height; a device's own limit may be lower */
 
-/* Sizes of preset M's images, all derived from render and output size. */
+/* Sizes of a preset's images, all derived from render and output size. */
 typedef struct d4r_sizes {
     d4r_size render;
     d4r_size output;
-    d4r_size reconstruction; /* ceil(1.5 * output) */
-    d4r_size half;           /* ceil(reconstruction / 2): the half-resolution history */
-    d4r_size token_grid;     /* render rounded up to multiples of 32, halved: tokens of 2x2 render pixels */
-    uint64_t token_bytes;    /* token_grid.width * token_grid.height * 64, FP8; the head has the same size */
-    float render_scale_x;    /* render / (1.5 * output), per axis: P124, P128 of the stage descriptions */
+    d4r_size reconstruction; /* M: ceil(1.5 * output), K: output; the history has this size */
+    d4r_size half;           /* ceil(reconstruction / 2): M's half-resolution history, K's sub-blocks */
+    d4r_size token_grid;     /* M: render rounded up to multiples of 32, halved: tokens of 2x2 render pixels. K: ceil(output / 4)
+                                rounded up to multiples of 32, at least 256: tokens of 4x4 output pixels */
+    uint64_t token_bytes;    /* of all tokens: M 64 bytes each (FP8), K 64 (f16) */
+    float render_scale_x;    /* render / (history_scale * output), per axis */
     float render_scale_y;
+    float history_scale;     /* M 1.5, K 1 */
+    uint64_t head_bytes;     /* of the network's output: M 64 bytes a token (FP8), K 80 (f16) */
 } d4r_sizes;
 
-/* Fills *sizes. D4R_ERROR_ARGUMENT when a dimension is outside [D4R_MIN_DIMENSION, D4R_MAX_DIMENSION] or
- * render is larger than output on an axis. */
+/* Fills *sizes. D4R_ERROR_ARGUMENT when the preset is unknown, a dimension is outside [D4R_MIN_DIMENSION, D4R_MAX_DIMENSION],
+ * or render is larger than output on an axis. */
+D4R_API d4r_status d4r_preset_sizes(d4r_preset preset, d4r_size render, d4r_size output, d4r_sizes *sizes);
+/* Those of preset M. */
 D4R_API d4r_status d4r_sizes_compute(d4r_size render, d4r_size output, d4r_sizes *sizes);
+/* "M", "K"; NULL for an unknown value. */
+D4R_API const char *d4r_preset_name(d4r_preset preset);
 
 typedef enum d4r_quality {
     D4R_QUALITY_NATIVE = 0,           /* 1.0x */

@@ -77,14 +77,17 @@ typedef struct d4r_network_buffers {
     bool has_pci;        /* false for CPU devices */
     uint32_t pci_domain, pci_bus, pci_device, pci_function;
     uint8_t device_uuid[16];
+    d4r_preset preset; /* of the engine's model */
 } d4r_network_buffers;
 
 typedef struct d4r_network_job {
     uint64_t frame;        /* id of the frame, strictly increasing */
-    d4r_size token_grid;   /* this frame's grid; tokens and head are [height][width][64] FP8 e4m3 */
-    uint64_t bytes;        /* width * height * 64 */
+    d4r_size token_grid;   /* this frame's grid: tokens and head are [height][width] tokens of the model's preset. M: 64 FP8
+                              e4m3 each. K: 32 and 40 f16 */
+    uint64_t bytes;        /* of the tokens */
     uint32_t marker_value; /* 0: the tokens are complete. Else they are once the marker holds this value */
     void *completion;      /* for d4r_network_complete */
+    uint64_t head_bytes;
 } d4r_network_job;
 
 /* Whoever computes. All callbacks of one network are serialised, except `cancel`, which may come from another

@@ -1,11 +1,10 @@
-/* d4r-net: runs preset M's network alone, on tokens from a file. */
+/* d4r-net: runs a model's network alone, on tokens from a file. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "hip_kernels/cpu_net.h"
 #include "hip_kernels/hip_net.h"
-#include "models/format/m_layout.h"
 #include "models/format/model.h"
 #include "runtime/cli/given.h"
 #include "runtime/cli/hip_options.h"
@@ -14,20 +13,24 @@
 
 static const char help_text[] =
     "Usage: d4r-net [options] MODEL --network cpu|hip --in TOKENS --out HEAD\n"
-    "Runs preset M's network alone.\n"
+    "Runs a model's network alone.\n"
     "\n"
     "  MODEL                     model directory (d4r-model makes one)\n"
     "  --network cpu|hip         who computes\n"
-    "  --in TOKENS               .npy of bytes: FP8 e4m3 codes, [rows, columns, 64]; rows and columns are "
-    "multiples of "
-    "16\n"
-    "  --out HEAD                .npy that is written: codes of the head, or of the layer chosen; '-': none, "
-    "timing "
+    "  --in TOKENS               .npy. Preset M: bytes, FP8 e4m3 codes, [rows, columns, 64], multiples of "
+    "16; "
+    "preset K:\n"
+    "                            f16, [rows, columns, 32], multiples of 32\n"
+    "  --out HEAD                .npy that is written: the head, or the layer chosen; '-': none, timing "
     "only\n"
-    "  --layer N|NAME            stop after this layer, 0 to 9 or enc1 enc2 mid0 ... mid5 dec2 dec1 "
-    "(default)\n"
-    "  --grid WxH                columns and rows when the file's shape does not say: [n] or [n, 64]\n"
-    "  --repeats N               run this often (default 1) and print the median time\n"
+    "  --layer N|NAME            stop after this layer: a number from 0, or M: enc1 enc2 mid0 ... mid5 dec2 "
+    "dec1, "
+    "K: enc0\n"
+    "                            ... enc4 dec5 ... dec0; default: the last one\n"
+    "  --grid WxH                columns and rows when the file's shape does not say: [n] or [n, channels]\n"
+    "  --phase N                 which of a preset's windows cuts, 0 (default) to 7 (K), 0 (M)\n"
+    "  --repeats N               run this often, always the same phase (default 1), and print the median "
+    "time\n"
     "  --layer-times             time of each layer, by events (HIP; plain launches)\n"
     "  --threads N               threads of the CPU network; default all cores\n"
     "  --watchdog MS             bound for one run on a HIP device; default 60000\n"
@@ -46,6 +49,7 @@ enum {
     OPTION_OUT,
     OPTION_LAYER,
     OPTION_GRID,
+    OPTION_PHASE,
     OPTION_REPEATS,
     OPTION_LAYER_TIMES,
     OPTION_THREADS,
@@ -60,6 +64,7 @@ static const struct option long_options[] = {{"network", required_argument, NULL
                                              {"out", required_argument, NULL, OPTION_OUT},
                                              {"layer", required_argument, NULL, OPTION_LAYER},
                                              {"grid", required_argument, NULL, OPTION_GRID},
+                                             {"phase", required_argument, NULL, OPTION_PHASE},
                                              {"repeats", required_argument, NULL, OPTION_REPEATS},
                                              {"layer-times", no_argument, NULL, OPTION_LAYER_TIMES},
                                              {"threads", required_argument, NULL, OPTION_THREADS},
@@ -77,9 +82,9 @@ static const struct option long_options[] = {{"network", required_argument, NULL
 typedef struct options {
     const char *model, *in, *out, *json;
     d4r_network_kind network; /* AUTO: not given */
-    int layer;                /* the last one that runs */
+    const char *layer;        /* the last one that runs; NULL: all */
     d4r_size grid;            /* 0, 0: from the file */
-    uint32_t repeats, threads, watchdog_ms;
+    uint32_t phase, repeats, threads, watchdog_ms;
     bool layer_times;
     d4r_hip_network_params hip;
 } options;
@@ -87,30 +92,19 @@ typedef struct options {
 /* One evaluation after another, on whatever was chosen. */
 typedef struct run {
     const options *o;
+    const d4r_net_desc *net;
+    unsigned layer; /* the last one that runs */
     d4r_size grid;
     const uint8_t *tokens;
-    uint8_t *result; /* the last layer's codes */
+    uint8_t *result; /* the last layer's values */
     size_t result_bytes;
     double *seconds; /* of each repeat */
     char description[300];
-    float layer_us[D4R_M_LAYER_COUNT];
+    float layer_us[D4R_NET_MAX_LAYERS];
     bool has_layer_us;
 } run;
 
 /* ---- options ---- */
-
-static bool parse_layer(const char *text, int *layer)
-{
-    uint32_t number;
-    for (int i = 0; i < D4R_M_LAYER_COUNT; i++)
-        if (!strcmp(text, d4r_m_layers[i].name)) {
-            *layer = i;
-            return true;
-        }
-    if (!cli_parse_uint(text, 0, D4R_M_LAYER_COUNT - 1, &number)) return false;
-    *layer = (int)number;
-    return true;
-}
 
 static bool parse_grid(const char *text, d4r_size *grid)
 {
@@ -144,11 +138,14 @@ static int take_option(int option, const char *value, options *o)
         o->out = value;
         return CLI_OK;
     case OPTION_LAYER:
-        if (parse_layer(value, &o->layer)) return CLI_OK;
-        return cli_usage_error("--layer: '%s' is not a layer: 0 to 9, or a name that --help lists", value);
+        o->layer = value;
+        return CLI_OK;
     case OPTION_GRID:
         if (parse_grid(value, &o->grid)) return CLI_OK;
         return cli_usage_error("--grid: '%s' is not WIDTHxHEIGHT in tokens, 16 to 16384 each", value);
+    case OPTION_PHASE:
+        if (cli_parse_uint(value, 0, 7, &o->phase)) return CLI_OK;
+        return cli_usage_error("--phase: '%s' is not a number from 0 to 7", value);
     case OPTION_REPEATS:
         if (cli_parse_uint(value, 1, MAX_REPEATS, &o->repeats)) return CLI_OK;
         return cli_usage_error("--repeats: '%s' is not a number from 1 to %u", value, MAX_REPEATS);
@@ -208,47 +205,62 @@ static int parse_options(int count, char **arguments, options *o, bool *done)
     return CLI_OK;
 }
 
-/* ---- tokens and results ---- */
+/* ---- what depends on the model's preset ---- */
 
-static d4r_status grid_of(const options *o, const uint64_t shape[4], uint32_t dimensions, d4r_size *grid)
+/* CLI_OK, or CLI_USAGE after a message. */
+static int choose_layer(const options *o, const d4r_net_desc *net, unsigned *layer)
 {
-    uint64_t bytes = shape[0] * shape[1] * shape[2] * shape[3];
-    if (dimensions == 3 && shape[2] == D4R_M_TOKEN_CHANNELS && shape[0] <= 16384 && shape[1] <= 16384)
+    uint32_t number = net->layer_count - 1;
+    if (o->phase >= net->phases)
+        return cli_usage_error("--phase: preset %s has %u", net->preset, net->phases);
+    *layer = number;
+    if (!o->layer) return CLI_OK;
+    for (*layer = 0; *layer < net->layer_count; ++*layer)
+        if (!strcmp(o->layer, net->layer(*layer).name)) return CLI_OK;
+    if (!cli_parse_uint(o->layer, 0, net->layer_count - 1, &number))
+        return cli_usage_error(
+            "--layer: '%s' is not a layer of preset %s: 0 to %u, or a name that --help lists", o->layer,
+            net->preset, net->layer_count - 1);
+    *layer = number;
+    return CLI_OK;
+}
+
+static d4r_status grid_of(const options *o, const d4r_net_desc *net, const uint64_t shape[4],
+                          uint32_t dimensions, d4r_size *grid)
+{
+    const uint32_t channels = net->token_bytes / net->value_bytes;
+    const uint64_t values = shape[0] * shape[1] * shape[2] * shape[3];
+    if (dimensions == 3 && shape[2] == channels && shape[0] <= 16384 && shape[1] <= 16384)
         *grid = (d4r_size){(uint32_t)shape[1], (uint32_t)shape[0]};
     else if (o->grid.width && dimensions <= 2)
         *grid = o->grid;
     else
         return d4r_fail(cli_log(), D4R_ERROR_INPUT,
-                        "%s: its shape is not [rows, columns, 64]; give --grid WIDTHxHEIGHT for a flat file",
-                        o->in);
+                        "%s: its shape is not [rows, columns, %u]; give --grid WIDTHxHEIGHT for a flat file",
+                        o->in, channels);
     if (o->grid.width && (o->grid.width != grid->width || o->grid.height != grid->height))
         return d4r_fail(cli_log(), D4R_ERROR_INPUT, "%s: its grid is %ux%u tokens, --grid says %ux%u", o->in,
                         grid->width, grid->height, o->grid.width, o->grid.height);
-    if (grid->width < 16 || grid->height < 16 || grid->width % 16 || grid->height % 16)
+    if (!d4r_net_grid_valid(net, *grid))
         return d4r_fail(cli_log(), D4R_ERROR_INPUT,
-                        "%s: a grid of %ux%u tokens; both must be multiples of 16", o->in, grid->width,
-                        grid->height);
-    if (bytes != (uint64_t)grid->width * grid->height * D4R_M_TOKEN_CHANNELS)
-        return d4r_fail(cli_log(), D4R_ERROR_INPUT, "%s: %llu bytes, but a grid of %ux%u tokens has %llu",
-                        o->in, (unsigned long long)bytes, grid->width, grid->height,
-                        (unsigned long long)grid->width * grid->height * D4R_M_TOKEN_CHANNELS);
+                        "%s: a grid of %ux%u tokens; both must be multiples of %u, at most %u", o->in,
+                        grid->width, grid->height, net->grid_step, net->grid_most);
+    if (values != (uint64_t)grid->width * grid->height * channels)
+        return d4r_fail(cli_log(), D4R_ERROR_INPUT, "%s: %llu values, but a grid of %ux%u tokens has %llu",
+                        o->in, (unsigned long long)values, grid->width, grid->height,
+                        (unsigned long long)grid->width * grid->height * channels);
     return D4R_OK;
-}
-
-static size_t layer_bytes(const run *r, int layer)
-{
-    const d4r_m_layer_info *l = &d4r_m_layers[layer];
-    return d4r_m_level_tokens(r->grid.width, r->grid.height, l->out_level) * l->out_channels;
 }
 
 /* Writes beside the output and renames. */
 static d4r_status write_result(const run *r)
 {
-    const d4r_m_layer_info *l = &d4r_m_layers[r->o->layer];
-    uint64_t shape[3] = {r->grid.height >> l->out_level, r->grid.width >> l->out_level, l->out_channels};
+    const d4r_net_layer l = r->net->layer(r->layer);
+    uint64_t shape[3] = {r->grid.height >> l.out_level, r->grid.width >> l.out_level, l.out_channels};
     char *temporary = cli_temporary_file(r->o->out, cli_log());
     if (!temporary) return D4R_ERROR_IO;
-    d4r_status status = cli_npy_write(temporary, "|u1", 3, shape, r->result, r->result_bytes, cli_log());
+    d4r_status status =
+        cli_npy_write(temporary, r->net->dtype, 3, shape, r->result, r->result_bytes, cli_log());
     if (status == D4R_OK) return cli_publish(temporary, r->o->out, cli_log());
     cli_discard(temporary);
     return status;
@@ -256,26 +268,31 @@ static d4r_status write_result(const run *r)
 
 /* ---- the CPU network ---- */
 
-static void keep_layer(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *values, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     run *r = user;
-    if ((int)layer == r->o->layer) memcpy(r->result, codes, (size_t)columns * rows * channels);
+    if (layer == r->layer) memcpy(r->result, values, (size_t)columns * rows * channels * r->net->value_bytes);
 }
 
 static d4r_status run_cpu(run *r, const d4r_model *model)
 {
     d4r_cpu_net *net;
-    const d4r_cpu_net_params params = {.network = model->network,
+    const d4r_cpu_net_params params = {.net = r->net,
+                                       .network = model->network,
                                        .network_bytes = model->network_bytes,
                                        .max_grid = r->grid,
                                        .threads = r->o->threads,
                                        .log = *cli_log()};
     d4r_status status = d4r_cpu_net_create(&params, &net);
-    uint8_t *head = malloc((size_t)r->grid.width * r->grid.height * D4R_M_TOKEN_CHANNELS);
+    uint8_t *head = malloc((size_t)r->grid.width * r->grid.height * r->net->head_bytes);
     if (status == D4R_OK && !head) status = d4r_fail(cli_log(), D4R_ERROR_MEMORY, "head: no memory");
-    const d4r_cpu_net_run_params job = {
-        .grid = r->grid, .tokens = r->tokens, .head = head, .layer = keep_layer, .user = r};
+    const d4r_cpu_net_run_params job = {.grid = r->grid,
+                                        .phase = r->o->phase,
+                                        .tokens = r->tokens,
+                                        .head = head,
+                                        .layer = keep_layer,
+                                        .user = r};
     for (uint32_t i = 0; i < r->o->repeats && status == D4R_OK && !cli_interrupted(); i++) {
         double start = cli_now();
         status = d4r_cpu_net_run(net, &job);
@@ -346,16 +363,17 @@ static d4r_status open_device(const options *o, hip_run *h)
 
 static d4r_status allocate(const run *r, hip_run *h)
 {
-    size_t bytes = (size_t)r->grid.width * r->grid.height * D4R_M_TOKEN_CHANNELS;
+    const size_t tokens = (size_t)r->grid.width * r->grid.height, bytes = tokens * r->net->token_bytes;
     d4r_hip_error error = h->hip->device_malloc(&h->tokens, bytes);
-    if (error == D4R_HIP_SUCCESS) error = h->hip->device_malloc(&h->head, bytes);
+    if (error == D4R_HIP_SUCCESS) error = h->hip->device_malloc(&h->head, tokens * r->net->head_bytes);
     if (error == D4R_HIP_SUCCESS) error = h->hip->copy(h->tokens, r->tokens, bytes, D4R_HIP_MEMCPY_TO_DEVICE);
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(h->hip, error, "tokens");
 }
 
 static d4r_status create_net(const run *r, const d4r_model *model, hip_run *h)
 {
-    const d4r_hip_net_params params = {.hip = h->hip,
+    const d4r_hip_net_params params = {.net = r->net,
+                                       .hip = h->hip,
                                        .device = h->device,
                                        .network = model->network,
                                        .max_grid = r->grid,
@@ -369,11 +387,11 @@ static d4r_status create_net(const run *r, const d4r_model *model, hip_run *h)
 
 static d4r_status run_jobs(run *r, hip_run *h)
 {
-    const int last = r->o->layer;
     const d4r_hip_net_job job = {.grid = r->grid,
+                                 .phase = r->o->phase,
                                  .tokens = h->tokens,
                                  .head = h->head,
-                                 .layers = last == D4R_M_LAYER_COUNT - 1 ? 0 : (unsigned)last + 1,
+                                 .layers = r->layer == r->net->layer_count - 1 ? 0 : r->layer + 1,
                                  .done = job_ended,
                                  .user = &h->wait};
     d4r_status status = D4R_OK;
@@ -390,8 +408,8 @@ static d4r_status run_jobs(run *r, hip_run *h)
 
 static d4r_status read_result(run *r, hip_run *h)
 {
-    if (r->o->layer != D4R_M_LAYER_COUNT - 1)
-        return d4r_hip_net_read_layer(h->net, (d4r_m_layer)r->o->layer, r->grid, r->result);
+    if (r->layer != r->net->layer_count - 1)
+        return d4r_hip_net_read_layer(h->net, r->layer, r->grid, r->result);
     d4r_hip_error error = h->hip->copy(r->result, h->head, r->result_bytes, D4R_HIP_MEMCPY_TO_HOST);
     return error == D4R_HIP_SUCCESS ? D4R_OK : d4r_hip_fail(h->hip, error, "head");
 }
@@ -441,14 +459,16 @@ static d4r_status write_json(const run *r, double median, double best)
     cJSON_AddStringToObject(root, "model", r->o->model);
     cJSON_AddStringToObject(root, "network", r->description);
     cJSON_AddItemToObject(root, "grid", cJSON_CreateIntArray(grid, 2));
-    cJSON_AddStringToObject(root, "layer", d4r_m_layers[r->o->layer].name);
+    cJSON_AddStringToObject(root, "preset", r->net->preset);
+    cJSON_AddStringToObject(root, "layer", r->net->layer(r->layer).name);
+    cJSON_AddNumberToObject(root, "phase", r->o->phase);
     cJSON_AddNumberToObject(root, "repeats", r->o->repeats);
     cJSON_AddNumberToObject(root, "median_milliseconds", 1e3 * median);
     cJSON_AddNumberToObject(root, "best_milliseconds", 1e3 * best);
     if (r->has_layer_us) {
         cJSON *layers = cJSON_AddObjectToObject(root, "layer_microseconds");
-        for (int i = 0; i < D4R_M_LAYER_COUNT; i++)
-            cJSON_AddNumberToObject(layers, d4r_m_layers[i].name, (double)r->layer_us[i]);
+        for (unsigned i = 0; i < r->net->layer_count; i++)
+            cJSON_AddNumberToObject(layers, r->net->layer(i).name, (double)r->layer_us[i]);
     }
     return json_save(root, r->o->json, cli_log());
 }
@@ -460,15 +480,16 @@ static d4r_status report(run *r)
     d4r_log_print(cli_log(), D4R_LOG_INFO, "%s: %ux%u tokens, %u run%s, median %.3f ms, best %.3f ms",
                   r->description, r->grid.width, r->grid.height, r->o->repeats, r->o->repeats > 1 ? "s" : "",
                   1e3 * median, 1e3 * best);
-    for (int i = 0; r->has_layer_us && i < D4R_M_LAYER_COUNT; i++)
-        printf("%s %.1f us\n", d4r_m_layers[i].name, (double)r->layer_us[i]);
+    for (unsigned i = 0; r->has_layer_us && i < r->net->layer_count; i++)
+        printf("%s %.1f us\n", r->net->layer(i).name, (double)r->layer_us[i]);
     return r->o->json ? write_json(r, median, best) : D4R_OK;
 }
 
-static d4r_status evaluate(const options *o, const d4r_model *model, d4r_size grid, const uint8_t *tokens)
+static d4r_status evaluate(const options *o, const d4r_model *model, unsigned layer, d4r_size grid,
+                           const uint8_t *tokens)
 {
-    run r = {.o = o, .grid = grid, .tokens = tokens};
-    r.result_bytes = layer_bytes(&r, o->layer);
+    run r = {.o = o, .net = d4r_net_find(model->info.preset), .layer = layer, .grid = grid, .tokens = tokens};
+    r.result_bytes = d4r_net_layer_bytes(r.net, layer, grid);
     r.result = malloc(r.result_bytes);
     r.seconds = calloc(o->repeats, sizeof *r.seconds);
     d4r_status status = r.result && r.seconds ? D4R_OK : d4r_fail(cli_log(), D4R_ERROR_MEMORY, "no memory");
@@ -480,14 +501,33 @@ static d4r_status evaluate(const options *o, const d4r_model *model, d4r_size gr
     return status;
 }
 
-int main(int count, char **arguments)
+static d4r_status load_model(const char *path, d4r_model **model)
 {
-    options o = {.layer = D4R_M_LAYER_COUNT - 1, .repeats = 1, .watchdog_ms = 60000};
-    d4r_model *model = NULL;
+    d4r_status status = d4r_model_load(path, cli_log(), model);
+    return status == D4R_ERROR_IO ? D4R_ERROR_MODEL : status; /* unreadable: a bad model to the caller */
+}
+
+/* With a model. An exit code. */
+static int run_model(const options *o, const d4r_model *model)
+{
+    const d4r_net_desc *net = d4r_net_find(model->info.preset);
     d4r_size grid = {0, 0};
     uint8_t *tokens = NULL;
     uint64_t shape[4];
     uint32_t dimensions;
+    unsigned layer = 0;
+    if (choose_layer(o, net, &layer) != CLI_OK) return CLI_USAGE;
+    d4r_status status = cli_npy_load_plain(o->in, "--in", net->dtype, cli_log(), shape, &dimensions, &tokens);
+    if (status == D4R_OK) status = grid_of(o, net, shape, dimensions, &grid);
+    if (status == D4R_OK) status = evaluate(o, model, layer, grid, tokens);
+    free(tokens);
+    return cli_exit_code(status);
+}
+
+int main(int count, char **arguments)
+{
+    options o = {.repeats = 1, .watchdog_ms = 60000};
+    d4r_model *model = NULL;
     bool done;
     cli_start("d4r-net");
     int code = parse_options(count, arguments, &o, &done);
@@ -496,18 +536,12 @@ int main(int count, char **arguments)
     cli_note_inputs(o.model);
     d4r_status status = strcmp(o.out, "-") != 0 ? cli_check_writable(o.out, cli_log()) : D4R_OK;
     if (status == D4R_OK && o.json) status = cli_check_writable(o.json, cli_log());
-    if (status == D4R_OK) {
-        status = d4r_model_load(o.model, cli_log(), &model);
-        if (status == D4R_ERROR_IO) status = D4R_ERROR_MODEL; /* unreadable: a bad model to the caller */
-    }
-    if (status == D4R_OK) status = cli_npy_load_bytes(o.in, "--in", cli_log(), shape, &dimensions, &tokens);
-    if (status == D4R_OK) status = grid_of(&o, shape, dimensions, &grid);
-    if (status == D4R_OK) status = evaluate(&o, model, grid, tokens);
-    free(tokens);
+    if (status == D4R_OK) status = load_model(o.model, &model);
+    code = status == D4R_OK ? run_model(&o, model) : cli_exit_code(status);
     d4r_model_destroy(&model);
     if (cli_interrupted()) {
         d4r_log_print(cli_log(), D4R_LOG_WARNING, "interrupted; nothing was written");
         return CLI_INTERRUPTED;
     }
-    return cli_finish(cli_exit_code(status));
+    return cli_finish(code);
 }

@@ -55,9 +55,9 @@ d4r_status cli_exr_load(const char *path, const cli_expect *expect, const d4r_lo
 /* Only the size, from the header. */
 d4r_status cli_exr_size(const char *path, const char *field, const d4r_log *log, d4r_size *size);
 
-/* An array of bytes ('|u1') in C order: its shape, unused dimensions 1, and malloc'ed data. */
-d4r_status cli_npy_load_bytes(const char *path, const char *field, const d4r_log *log, uint64_t shape[4],
-                              uint32_t *dimensions, uint8_t **data);
+/* An array of one type ("|u1", "<f2") in C order: its shape, unused dimensions 1, and malloc'ed data. */
+d4r_status cli_npy_load_plain(const char *path, const char *field, const char *dtype, const d4r_log *log,
+                              uint64_t shape[4], uint32_t *dimensions, uint8_t **data);
 
 /* ---- writers; each writes the file under its name at once (callers write into a temporary folder) */
 d4r_status cli_npy_write(const char *path, const char *dtype, uint32_t dimensions, const uint64_t *shape,

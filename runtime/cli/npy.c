@@ -217,19 +217,27 @@ d4r_status cli_npy_load(const char *path, const cli_expect *expect, const d4r_lo
     return status;
 }
 
-static d4r_status parse_bytes(const char *path, const char *field, const unsigned char *bytes, size_t size,
-                              const d4r_log *log, npy_header *header, size_t *start)
+/* "|u1" may be written without its first character. */
+static bool same_type(const char *descr, const char *dtype)
+{
+    return !strcmp(descr, dtype) || (dtype[0] == '|' && !strcmp(descr, dtype + 1));
+}
+
+static d4r_status parse_plain(const char *path, const char *field, const char *dtype,
+                              const unsigned char *bytes, size_t size, const d4r_log *log, npy_header *header,
+                              size_t *start)
 {
     cursor text = {NULL, NULL};
     const char *problem = locate(bytes, size, &text, start);
     if (!problem && !parse_dictionary(text, header))
         problem = "its header is not a dictionary of descr, fortran_order, shape";
-    if (!problem && strcmp(header->descr, "|u1") && strcmp(header->descr, "u1"))
-        problem = "its type is not '|u1' (unsigned bytes)";
+    if (!problem && !same_type(header->descr, dtype))
+        return d4r_fail(log, D4R_ERROR_INPUT, "%s: its type is '%.15s', not '%s' (%s)", path, header->descr,
+                        dtype, field);
     if (!problem && header->fortran && header->dimensions > 1) problem = "Fortran order; save it in C order";
     if (!problem && header->dimensions == 0) problem = "it has no dimensions";
     if (problem) return d4r_fail(log, D4R_ERROR_INPUT, "%s: %s (%s)", path, problem, field);
-    uint64_t needed = 1;
+    uint64_t needed = (uint64_t)(dtype[2] - '0');
     for (uint32_t i = 0; i < header->dimensions; i++) {
         if (header->shape[i] && needed > SIZE_MAX / header->shape[i]) needed = 0;
         needed *= header->shape[i];
@@ -240,8 +248,8 @@ static d4r_status parse_bytes(const char *path, const char *field, const unsigne
     return D4R_OK;
 }
 
-d4r_status cli_npy_load_bytes(const char *path, const char *field, const d4r_log *log, uint64_t shape[4],
-                              uint32_t *dimensions, uint8_t **data)
+d4r_status cli_npy_load_plain(const char *path, const char *field, const char *dtype, const d4r_log *log,
+                              uint64_t shape[4], uint32_t *dimensions, uint8_t **data)
 {
     npy_header header = {0};
     void *bytes;
@@ -249,7 +257,7 @@ d4r_status cli_npy_load_bytes(const char *path, const char *field, const d4r_log
     *data = NULL;
     d4r_status status = cli_read_file(path, field, (size_t)1 << 33, log, &bytes, &size);
     if (status != D4R_OK) return status;
-    status = parse_bytes(path, field, bytes, size, log, &header, &start);
+    status = parse_plain(path, field, dtype, bytes, size, log, &header, &start);
     if (status == D4R_OK) {
         *data = malloc(size - start);
         if (!*data) status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);

@@ -38,7 +38,7 @@ static uint8_t *allocate(size_t bytes)
     return p;
 }
 
-static void keep(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns, uint32_t rows,
+static void keep(void *user, unsigned layer, const void *codes, uint32_t columns, uint32_t rows,
                  uint32_t channels)
 {
     layers *l = user;
@@ -49,8 +49,11 @@ static void keep(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t c
 
 static void run_cpu(layers *l, d4r_size grid)
 {
-    const d4r_cpu_net_params params = {
-        .network = model->network, .network_bytes = D4R_M_NET_BYTES, .max_grid = grid, .threads = 2};
+    const d4r_cpu_net_params params = {.net = &d4r_m_net,
+                                       .network = model->network,
+                                       .network_bytes = D4R_M_NET_BYTES,
+                                       .max_grid = grid,
+                                       .threads = 2};
     size_t bytes = (size_t)grid.width * grid.height * D4R_M_TOKEN_CHANNELS;
     d4r_cpu_net *net;
     memset(l, 0, sizeof *l);
@@ -96,7 +99,8 @@ static void open_device(device *d, const layers *l, d4r_hip_graphs graphs)
 {
     const d4r_log log = {print_log, NULL, D4R_LOG_WARNING};
     const d4r_hip_match match = {.select = "0"};
-    d4r_hip_net_params params = {.network = model->network, .max_grid = l->grid, .graphs = graphs};
+    d4r_hip_net_params params = {
+        .net = &d4r_m_net, .network = model->network, .max_grid = l->grid, .graphs = graphs};
     memset(d, 0, sizeof *d);
     params.log = log;
     pthread_mutex_init(&d->lock, NULL);
@@ -235,7 +239,7 @@ static void bad_jobs(void **state)
     assert_int_equal(d4r_hip_net_launch(d.net, &job), D4R_ERROR_ARGUMENT);
     job.layers = 8;
     assert_int_equal(d4r_hip_net_launch(d.net, &job), D4R_ERROR_ARGUMENT);
-    float times[D4R_M_LAYER_COUNT];
+    float times[D4R_NET_MAX_LAYERS];
     assert_int_equal(d4r_hip_net_times(d.net, times), D4R_ERROR_STATE);
     assert_int_equal(d4r_hip_net_read_layer(d.net, D4R_M_LAYER_DEC1, l.grid, l.tokens), D4R_ERROR_ARGUMENT);
     launch(&d, l.grid, 0, 0);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hip_kernels/k_cpu_net.h"
+#include "hip_kernels/cpu_net.h"
 #include "hip_kernels/k_launch.h"
 #include "tests/network/half_ref.h"
 #include "tests/network/k_tensors.h"
@@ -31,7 +31,7 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-static void keep_layer(void *user, d4r_k_layer layer, const uint16_t *values, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *values, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     field *f = &((fixture *)user)->layers[layer];
@@ -53,18 +53,20 @@ static bool make_fixture(fixture *f, uint32_t columns, uint32_t rows, uint32_t p
     f->tokens.count = (size_t)columns * rows * D4R_K_FEATURES;
     f->tokens.values = allocate(f->tokens.count * 2);
     k_random_tokens(21, 1.0, f->tokens.values, f->tokens.count);
-    d4r_k_cpu_net *net = NULL;
+    d4r_cpu_net *net = NULL;
     uint16_t *head = allocate((size_t)columns * rows * D4R_K_HEAD * 2);
-    d4r_k_cpu_net_params params = {
-        .network = f->network, .network_bytes = D4R_K_NET_BYTES, .max_grid = {columns, rows}};
-    d4r_k_cpu_net_run_params run = {.grid = {columns, rows},
-                                    .phase = phase,
-                                    .tokens = f->tokens.values,
-                                    .head = head,
-                                    .layer = keep_layer,
-                                    .user = f};
-    bool ok = d4r_k_cpu_net_create(&params, &net) == D4R_OK && d4r_k_cpu_net_run(net, &run) == D4R_OK;
-    d4r_k_cpu_net_destroy(&net);
+    d4r_cpu_net_params params = {.net = &d4r_k_net,
+                                 .network = f->network,
+                                 .network_bytes = D4R_K_NET_BYTES,
+                                 .max_grid = {columns, rows}};
+    d4r_cpu_net_run_params run = {.grid = {columns, rows},
+                                  .phase = phase,
+                                  .tokens = f->tokens.values,
+                                  .head = head,
+                                  .layer = keep_layer,
+                                  .user = f};
+    bool ok = d4r_cpu_net_create(&params, &net) == D4R_OK && d4r_cpu_net_run(net, &run) == D4R_OK;
+    d4r_cpu_net_destroy(&net);
     free(head);
     return ok;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "hip_kernels/k_cpu_kernels.h"
-#include "hip_kernels/k_cpu_net.h"
+#include "hip_kernels/cpu_net.h"
 #include "tests/network/half_ref.h"
 #include "tests/network/k_truth.h"
 
@@ -38,16 +38,17 @@ static size_t token_count(d4r_size grid)
 }
 
 static d4r_status create(const k_tensors *tensors, d4r_size grid, uint32_t threads, d4r_cpu_level level,
-                         d4r_k_cpu_net **net)
+                         d4r_cpu_net **net)
 {
     uint8_t *packed = allocate(D4R_K_NET_BYTES);
     k_tensors_pack(tensors, packed);
-    d4r_k_cpu_net_params params = {.network = packed,
-                                   .network_bytes = D4R_K_NET_BYTES,
-                                   .max_grid = grid,
-                                   .threads = threads,
-                                   .level = level};
-    d4r_status status = d4r_k_cpu_net_create(&params, net);
+    d4r_cpu_net_params params = {.net = &d4r_k_net,
+                                 .network = packed,
+                                 .network_bytes = D4R_K_NET_BYTES,
+                                 .max_grid = grid,
+                                 .threads = threads,
+                                 .level = level};
+    d4r_status status = d4r_cpu_net_create(&params, net);
     free(packed);
     return status;
 }
@@ -59,7 +60,7 @@ typedef struct capture {
     int calls;
 } capture;
 
-static void keep_layer(void *user, d4r_k_layer layer, const uint16_t *values, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *values, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     capture *c = user;
@@ -73,16 +74,16 @@ static void free_capture(capture *c)
     for (int i = 0; i < D4R_K_LAYER_COUNT; i++) free(c->values[i]);
 }
 
-static void run(d4r_k_cpu_net *net, d4r_size grid, uint32_t phase, const uint16_t *tokens, capture *c,
+static void run(d4r_cpu_net *net, d4r_size grid, uint32_t phase, const uint16_t *tokens, capture *c,
                 uint16_t *head)
 {
-    d4r_k_cpu_net_run_params params = {.grid = grid,
-                                       .phase = phase,
-                                       .tokens = tokens,
-                                       .head = head,
-                                       .layer = c ? keep_layer : NULL,
-                                       .user = c};
-    assert_int_equal(d4r_k_cpu_net_run(net, &params), D4R_OK);
+    d4r_cpu_net_run_params params = {.grid = grid,
+                                     .phase = phase,
+                                     .tokens = tokens,
+                                     .head = head,
+                                     .layer = c ? keep_layer : NULL,
+                                     .user = c};
+    assert_int_equal(d4r_cpu_net_run(net, &params), D4R_OK);
 }
 
 static void compare_layer(const k_tensors *tensors, int index, d4r_size grid, uint32_t phase,
@@ -114,7 +115,7 @@ static void against_truth(uint64_t seed, double gain, double spread, d4r_size gr
     const size_t tokens_size = token_count(grid) * D4R_K_FEATURES;
     uint16_t *tokens = allocate(tokens_size * 2), *head = allocate(token_count(grid) * D4R_K_HEAD * 2);
     k_random_tokens(seed, spread, tokens, tokens_size);
-    d4r_k_cpu_net *net = NULL;
+    d4r_cpu_net *net = NULL;
     capture c = {0};
     assert_int_equal(create(tensors, grid, 0, D4R_CPU_AUTO, &net), D4R_OK);
     run(net, grid, phase, tokens, &c, head);
@@ -123,7 +124,7 @@ static void against_truth(uint64_t seed, double gain, double spread, d4r_size gr
     for (int i = 0; i < D4R_K_LAYER_COUNT; i++)
         if (d4r_k_layers[i].level >= least) compare_layer(tensors, i, grid, phase, tokens, &c);
     free_capture(&c);
-    d4r_k_cpu_net_destroy(&net);
+    d4r_cpu_net_destroy(&net);
     free(tokens);
     free(head);
     k_tensors_free(tensors);
@@ -181,15 +182,15 @@ static void test_same_bytes_any_threads_any_level(void **state)
     for (int pass = SANITIZED ? 2 : 0; pass < 3; pass++)
         for (int level = D4R_CPU_BASELINE; level < D4R_CPU_LEVEL_COUNT; level++) {
             if (!d4r_cpu_level_available((d4r_cpu_level)level)) continue;
-            d4r_k_cpu_net *net = NULL;
+            d4r_cpu_net *net = NULL;
             assert_int_equal(create(tensors, grid, threads[pass], (d4r_cpu_level)level, &net), D4R_OK);
-            assert_int_equal(d4r_k_cpu_net_threads(net), threads[pass]);
-            assert_int_equal(d4r_k_cpu_net_level(net), level == D4R_CPU_V4_BF16 ? D4R_CPU_V4 : level);
-            assert_true(d4r_k_cpu_net_memory(net) > D4R_K_NET_BYTES);
+            assert_int_equal(d4r_cpu_net_threads(net), threads[pass]);
+            assert_int_equal(d4r_cpu_net_get_level(net), level == D4R_CPU_V4_BF16 ? D4R_CPU_V4 : level);
+            assert_true(d4r_cpu_net_memory(net) > D4R_K_NET_BYTES);
             run(net, grid, 1, tokens, NULL, is_first ? first : other);
             if (!is_first) assert_memory_equal(first, other, head_bytes);
             is_first = false;
-            d4r_k_cpu_net_destroy(&net);
+            d4r_cpu_net_destroy(&net);
         }
     free(tokens);
     free(first);
@@ -248,7 +249,7 @@ static void test_smaller_grid(void **state)
     k_tensors *tensors = k_tensors_random(6, 1.0);
     const size_t size = token_count(grid) * D4R_K_FEATURES, head_bytes = token_count(grid) * D4R_K_HEAD * 2;
     uint16_t *tokens = allocate(size * 2), *a = allocate(head_bytes), *b = allocate(head_bytes);
-    d4r_k_cpu_net *exact = NULL, *roomy = NULL;
+    d4r_cpu_net *exact = NULL, *roomy = NULL;
     k_random_tokens(6, 1.0, tokens, size);
     assert_int_equal(create(tensors, grid, 2, D4R_CPU_AUTO, &exact), D4R_OK);
     assert_int_equal(create(tensors, large, 2, D4R_CPU_AUTO, &roomy), D4R_OK);
@@ -257,8 +258,8 @@ static void test_smaller_grid(void **state)
         run(roomy, grid, phase, tokens, NULL, b);
         assert_memory_equal(a, b, head_bytes);
     }
-    d4r_k_cpu_net_destroy(&exact);
-    d4r_k_cpu_net_destroy(&roomy);
+    d4r_cpu_net_destroy(&exact);
+    d4r_cpu_net_destroy(&roomy);
     free(tokens);
     free(a);
     free(b);
@@ -274,7 +275,7 @@ static void test_nan_stays_local(void **state)
     k_tensors *tensors = k_tensors_random(7, 1.0);
     const size_t size = token_count(grid) * D4R_K_FEATURES, head_bytes = token_count(grid) * D4R_K_HEAD * 2;
     uint16_t *tokens = allocate(size * 2), *head = allocate(head_bytes), *again = allocate(head_bytes);
-    d4r_k_cpu_net *net = NULL;
+    d4r_cpu_net *net = NULL;
     capture clean = {0}, spoilt = {0};
     k_random_tokens(7, 1.0, tokens, size);
     assert_int_equal(create(tensors, grid, 2, D4R_CPU_AUTO, &net), D4R_OK);
@@ -301,7 +302,7 @@ static void test_nan_stays_local(void **state)
     run(net, grid, 4, tokens, NULL, again);
     free_capture(&clean);
     free_capture(&spoilt);
-    d4r_k_cpu_net_destroy(&net);
+    d4r_cpu_net_destroy(&net);
     free(tokens);
     free(head);
     free(again);
@@ -320,52 +321,53 @@ static void test_bad_arguments(void **state)
     char line[256] = "";
     uint8_t *packed = allocate(D4R_K_NET_BYTES);
     memset(packed, 0, D4R_K_NET_BYTES);
-    const d4r_k_cpu_net_params good = {.network = packed,
-                                       .network_bytes = D4R_K_NET_BYTES,
-                                       .max_grid = {64, 64},
-                                       .threads = 1,
-                                       .log = {note_error, line, D4R_LOG_ERROR}};
-    d4r_k_cpu_net *net = NULL;
-    d4r_k_cpu_net_params bad = good;
+    const d4r_cpu_net_params good = {.net = &d4r_k_net,
+                                     .network = packed,
+                                     .network_bytes = D4R_K_NET_BYTES,
+                                     .max_grid = {64, 64},
+                                     .threads = 1,
+                                     .log = {note_error, line, D4R_LOG_ERROR}};
+    d4r_cpu_net *net = NULL;
+    d4r_cpu_net_params bad = good;
     bad.network_bytes++;
-    assert_int_equal(d4r_k_cpu_net_create(&bad, &net), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_create(&bad, &net), D4R_ERROR_ARGUMENT);
     assert_non_null(strstr(line, "bytes"));
     bad = good;
     bad.max_grid = (d4r_size){64, 48};
-    assert_int_equal(d4r_k_cpu_net_create(&bad, &net), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_create(&bad, &net), D4R_ERROR_ARGUMENT);
     assert_non_null(strstr(line, "64x48"));
     bad = good;
     bad.level = D4R_CPU_LEVEL_COUNT;
-    assert_int_equal(d4r_k_cpu_net_create(&bad, &net), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_create(&bad, &net), D4R_ERROR_ARGUMENT);
     assert_null(net);
-    assert_int_equal(d4r_k_cpu_net_create(&good, &net), D4R_OK);
+    assert_int_equal(d4r_cpu_net_create(&good, &net), D4R_OK);
 
     uint16_t *tokens = calloc(96 * 96 * D4R_K_FEATURES, 2), *head = calloc(96 * 96 * D4R_K_HEAD, 2);
     assert_true(tokens && head);
-    const d4r_k_cpu_net_run_params fine = {.grid = {32, 64}, .tokens = tokens, .head = head};
-    d4r_k_cpu_net_run_params p = fine;
+    const d4r_cpu_net_run_params fine = {.grid = {32, 64}, .tokens = tokens, .head = head};
+    d4r_cpu_net_run_params p = fine;
     p.grid = (d4r_size){96, 96}; /* larger than max_grid */
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
     p.grid = (d4r_size){0, 32};
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
     p = fine;
     p.head = NULL;
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
     p.head = tokens;
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
     p = fine;
     p.phase = 8;
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_ERROR_ARGUMENT);
     p = fine;
     atomic_bool cancel = true;
     p.cancel = &cancel;
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_ERROR_TIMEOUT);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_ERROR_TIMEOUT);
     atomic_store(&cancel, false);
-    assert_int_equal(d4r_k_cpu_net_run(net, &p), D4R_OK);
-    d4r_k_cpu_net_destroy(&net);
+    assert_int_equal(d4r_cpu_net_run(net, &p), D4R_OK);
+    d4r_cpu_net_destroy(&net);
     assert_null(net);
-    d4r_k_cpu_net_destroy(&net);
-    d4r_k_cpu_net_destroy(NULL);
+    d4r_cpu_net_destroy(&net);
+    d4r_cpu_net_destroy(NULL);
     free(tokens);
     free(head);
     free(packed);

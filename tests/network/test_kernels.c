@@ -38,7 +38,7 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-static void keep_layer(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *codes, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     field *f = &((fixture *)user)->layers[layer];
@@ -59,8 +59,10 @@ static bool make_fixture(fixture *f)
     network_random_tokens(21, 1.5, f->tokens.codes, f->tokens.bytes);
     d4r_cpu_net *net = NULL;
     uint8_t *head = allocate(f->tokens.bytes);
-    d4r_cpu_net_params params = {
-        .network = f->network, .network_bytes = D4R_M_NET_BYTES, .max_grid = {COLUMNS, ROWS}};
+    d4r_cpu_net_params params = {.net = &d4r_m_net,
+                                 .network = f->network,
+                                 .network_bytes = D4R_M_NET_BYTES,
+                                 .max_grid = {COLUMNS, ROWS}};
     d4r_cpu_net_run_params run = {
         .grid = {COLUMNS, ROWS}, .tokens = f->tokens.codes, .head = head, .layer = keep_layer, .user = f};
     bool ok = d4r_cpu_net_create(&params, &net) == D4R_OK && d4r_cpu_net_run(net, &run) == D4R_OK;

@@ -40,7 +40,8 @@ static d4r_status create(const network_tensors *tensors, d4r_size grid, uint32_t
 {
     uint8_t *packed = allocate(D4R_M_NET_BYTES);
     network_tensors_pack(tensors, packed);
-    d4r_cpu_net_params params = {.network = packed,
+    d4r_cpu_net_params params = {.net = &d4r_m_net,
+                                 .network = packed,
                                  .network_bytes = D4R_M_NET_BYTES,
                                  .max_grid = grid,
                                  .threads = threads,
@@ -57,7 +58,7 @@ typedef struct capture {
     int calls;
 } capture;
 
-static void keep_layer(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *codes, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     capture *c = user;
@@ -264,7 +265,8 @@ static void test_bad_arguments(void **state)
     char line[256] = "";
     uint8_t *packed = allocate(D4R_M_NET_BYTES);
     memset(packed, 0, D4R_M_NET_BYTES);
-    const d4r_cpu_net_params good = {.network = packed,
+    const d4r_cpu_net_params good = {.net = &d4r_m_net,
+                                     .network = packed,
                                      .network_bytes = D4R_M_NET_BYTES,
                                      .max_grid = {32, 32},
                                      .threads = 1,

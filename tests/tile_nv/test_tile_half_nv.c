@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include "hip_kernels/k_cpu_net.h"
+#include "hip_kernels/cpu_net.h"
 #include "hip_kernels/k_kernel_config.h"
 #include "hip_kernels/k_launch.h"
 #define TILE_WINDOWS 1
@@ -32,7 +32,7 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-static void keep_layer(void *user, d4r_k_layer layer, const uint16_t *values, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *values, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     (void)user;
@@ -88,18 +88,18 @@ int main(void)
     unsigned char *keys = aligned_alloc(64, K_KEYS_BYTES);
     const size_t count = (size_t)COLUMNS * ROWS * D4R_K_FEATURES;
     uint16_t *tokens = allocate(count * 2), *head = allocate((size_t)COLUMNS * ROWS * D4R_K_HEAD * 2);
-    d4r_k_cpu_net *net = NULL;
+    d4r_cpu_net *net = NULL;
     if (!panels || !keys) abort();
     k_tensors_pack(tensors, network);
     k_tensors_free(tensors);
     d4r_k_prepare_panels(D4R_M_MACHINE_NV, network, panels);
     k_random_tokens(33, 1.0, tokens, count);
-    const d4r_k_cpu_net_params params = {
-        .network = network, .network_bytes = D4R_K_NET_BYTES, .max_grid = {COLUMNS, ROWS}};
-    const d4r_k_cpu_net_run_params run = {
+    const d4r_cpu_net_params params = {
+        .net = &d4r_k_net, .network = network, .network_bytes = D4R_K_NET_BYTES, .max_grid = {COLUMNS, ROWS}};
+    const d4r_cpu_net_run_params run = {
         .grid = {COLUMNS, ROWS}, .phase = PHASE, .tokens = tokens, .head = head, .layer = keep_layer};
-    int good = d4r_k_cpu_net_create(&params, &net) == D4R_OK && d4r_k_cpu_net_run(net, &run) == D4R_OK;
-    d4r_k_cpu_net_destroy(&net);
+    int good = d4r_cpu_net_create(&params, &net) == D4R_OK && d4r_cpu_net_run(net, &run) == D4R_OK;
+    d4r_cpu_net_destroy(&net);
     for (int i = 0; good && i < D4R_K_LAYER_COUNT; i++) good = run_layer(i, tokens, panels, keys);
     for (int i = 0; i < D4R_K_LAYER_COUNT; i++) free(layers[i]);
     free(tokens);

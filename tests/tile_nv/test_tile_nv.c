@@ -32,7 +32,7 @@ static void *allocate(size_t bytes)
     return p;
 }
 
-static void keep_layer(void *user, d4r_m_layer layer, const uint8_t *codes, uint32_t columns, uint32_t rows,
+static void keep_layer(void *user, unsigned layer, const void *codes, uint32_t columns, uint32_t rows,
                        uint32_t channels)
 {
     (void)user;
@@ -129,7 +129,7 @@ int main(void)
     d4r_m_prepare_panels(D4R_M_MACHINE_NV, network, panels);
     network_random_tokens(33, 1.5, tokens, bytes);
     const d4r_cpu_net_params params = {
-        .network = network, .network_bytes = D4R_M_NET_BYTES, .max_grid = {COLUMNS, ROWS}};
+        .net = &d4r_m_net, .network = network, .network_bytes = D4R_M_NET_BYTES, .max_grid = {COLUMNS, ROWS}};
     const d4r_cpu_net_run_params run = {
         .grid = {COLUMNS, ROWS}, .tokens = tokens, .head = head, .layer = keep_layer};
     int good = d4r_cpu_net_create(&params, &net) == D4R_OK && d4r_cpu_net_run(net, &run) == D4R_OK;
