@@ -1,8 +1,8 @@
 """Preset K's network: parameters, the blocks with a backward pass of their own, and the whole network for one phase.
 
 Tokens are flat, [batch * tokens, channels], in the order of native/k_stages.h, in which the four children of a coarser
-token follow one another: merges and expands are views. On a GPU everything is bfloat16; in float32 on the CPU the
-roundings are docs/preset_k.md's (f16); in double nothing is rounded.
+token follow one another: merges and expands are views. Training on a GPU is in bfloat16, with native operations; in float32
+the roundings are docs/preset_k.md's (f16); in double nothing is rounded.
 """
 import math
 
@@ -27,8 +27,8 @@ def shift_of(level, phase):
 
 
 def half(x):
-    """f16 values of float32 tensors on the CPU; others are what they are."""
-    if x.is_cuda or x.dtype != torch.float32:
+    """f16 values of float32 tensors; others are what they are."""
+    if x.dtype != torch.float32:
         return x
     return x.clamp(-65504.0, 65504.0).half().float()
 
@@ -157,9 +157,9 @@ class Weights:
 
     def __init__(self, parameters, kind):
         device = parameters.vectors.device
-        if device not in _index:
-            _index[device] = relative_index().to(device)
-            if device.type == "cuda":
+        if (device, kind) not in _index:
+            _index[device, kind] = relative_index().to(device)
+            if kind == torch.bfloat16:
                 k_native.setup()
         matrices, vectors = parameters.scaled()
         if kind != torch.bfloat16:
@@ -167,7 +167,7 @@ class Weights:
         self.kind, self.matrix = kind, split_named(matrices.to(kind), matrix_shapes())
         named, same = split_named(vectors.to(kind), vector_shapes()), split_named(vectors, vector_shapes())
         self.bias = {n: named[n + ".bias"] for n in matrix_shapes() if n + ".bias" in named}
-        tables = same["rel_bias"].index_select(1, _index[device]).split([heads_of(n) for n in LEVELS])
+        tables = same["rel_bias"].index_select(1, _index[device, kind]).split([heads_of(n) for n in LEVELS])
         self.table = {n: t.reshape(-1, 64, 64) for n, t in zip(LEVELS, tables)}
         self.gaussians = gaussians(same["gaussians"])
 
@@ -175,27 +175,31 @@ class Weights:
         return self.matrix[name], self.bias[name]
 
 
-# ---- operations: native on a GPU, PyTorch on the CPU ----
+# ---- operations: native in bfloat16, else PyTorch ----
+
+def fast(x):
+    return x.dtype == torch.bfloat16
+
 
 def normalised(x):
-    if x.is_cuda:
+    if fast(x):
         return k_native.norm(x)
     return half(x * torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5))
 
 
 def norm_backward(x, g, residual):
-    if x.is_cuda:
+    if fast(x):
         return k_native.norm_backward(x, g, residual)
     r = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5)
     return residual + r * (g - x * (r * r * (x * g).mean(-1, keepdim=True)))
 
 
 def activated(y):
-    return k_native.act(y) if y.is_cuda else half(activation(y))
+    return k_native.act(y) if fast(y) else half(activation(y))
 
 
 def act_backward(y, g):
-    if y.is_cuda:
+    if fast(y):
         return k_native.act_backward(y, g)
     c = y.clamp(-2.4, 2.4)
     return g * (0.5 + c * (0.412 - 0.081 * c.abs()) + torch.where(y.abs() < 2.4, y * (0.412 - 0.162 * y.abs()), torch.zeros_like(y)))
@@ -204,9 +208,9 @@ def act_backward(y, g):
 _windows = {}
 
 
-def windows(grid, level, shift):
+def windows(grid, level, shift, device):
     """[windows, 64] tokens of a sample, -1 outside the grid."""
-    key = (grid, level, shift)
+    key = (grid, level, shift, device)
     if key not in _windows:
         w, h = grid[0] >> level, grid[1] >> level
         ys, xs = torch.arange(-shift, h, WINDOW), torch.arange(-shift, w, WINDOW)
@@ -214,7 +218,7 @@ def windows(grid, level, shift):
         y = (ys[:, None, None] + i // WINDOW).expand(-1, len(xs), -1)
         x = (xs[None, :, None] + i % WINDOW).expand(len(ys), -1, -1)
         at = token_index(x, y, grid, level)
-        _windows[key] = torch.where((x >= 0) & (y >= 0) & (x < w) & (y < h), at, torch.full_like(at, -1)).reshape(-1, WINDOW * WINDOW)
+        _windows[key] = torch.where((x >= 0) & (y >= 0) & (x < w) & (y < h), at, torch.full_like(at, -1)).reshape(-1, WINDOW * WINDOW).to(device)
     return _windows[key]
 
 
@@ -230,7 +234,7 @@ def token_index(x, y, grid, level):
 def attention_torch(qkv, table, value_bias, grid, level, shift):
     """qkv [B * tokens, 3C] without the values' bias -> [B * tokens, C]"""
     tokens, heads = (grid[0] >> level) * (grid[1] >> level), table.shape[0]
-    c, at = qkv.shape[1] // 3, windows(grid, level, shift)
+    c, at = qkv.shape[1] // 3, windows(grid, level, shift, qkv.device)
     x = qkv.view(-1, tokens, 3 * c)
     q, k, v = x[:, at.clamp_min(0)].view(-1, WINDOW * WINDOW, 3, heads, HEAD_WIDTH).permute(2, 0, 3, 1, 4)
     s = (q @ k.transpose(-1, -2) + table).view(x.shape[0], len(at), heads, 64, 64)
@@ -239,21 +243,21 @@ def attention_torch(qkv, table, value_bias, grid, level, shift):
     o = half_through(p) @ v / p.sum(-1, keepdim=True)
     o = o.transpose(1, 2).reshape(x.shape[0], -1, c)
     inside = (at >= 0).reshape(-1).nonzero()[:, 0]
-    out = torch.zeros(x.shape[0], tokens, c, dtype=x.dtype).index_copy(1, at.reshape(-1)[inside], o[:, inside])
+    out = x.new_zeros(x.shape[0], tokens, c).index_copy(1, at.reshape(-1)[inside], o[:, inside])
     return half_through(out.view(-1, c) + value_bias)
 
 
 def attention_forward(qkv, table, value_bias, place):
-    """On a GPU the values have their bias already."""
-    return k_native.attention(qkv, table, *place) if qkv.is_cuda else attention_torch(qkv, table, value_bias, *place)
+    """The fast one has the values' bias in qkv already."""
+    return k_native.attention(qkv, table, *place) if fast(qkv) else attention_torch(qkv, table, value_bias, *place)
 
 
 def attention_backward(qkv, table, grad, place):
-    if qkv.is_cuda:
+    if fast(qkv):
         return k_native.attention_backward(qkv, table, grad, *place)
     with torch.enable_grad():
         inputs = [t.detach().requires_grad_() for t in (qkv, table)]
-        return torch.autograd.grad(attention_torch(*inputs, torch.zeros(grad.shape[1], dtype=grad.dtype), *place), inputs, grad)
+        return torch.autograd.grad(attention_torch(*inputs, grad.new_zeros(grad.shape[1]), *place), inputs, grad)
 
 
 def weight_gradient(g, x):
@@ -261,13 +265,13 @@ def weight_gradient(g, x):
     n, parts = g.shape[0], 1
     while n // parts > 2048 and n % (2 * parts) == 0:
         parts *= 2
-    if parts == 1 or not g.is_cuda:
+    if parts == 1 or not fast(g):
         return g.t() @ x
     return torch.bmm(g.view(parts, n // parts, -1).transpose(1, 2), x.view(parts, n // parts, -1)).sum(0, dtype=torch.float32).to(g.dtype)
 
 
 def column_sum(g):
-    return g.sum(0, dtype=torch.float32).to(g.dtype) if g.is_cuda else g.sum(0)
+    return g.sum(0, dtype=torch.float32).to(g.dtype) if fast(g) else g.sum(0)
 
 
 class Linear(torch.autograd.Function):
@@ -292,7 +296,7 @@ class Block(torch.autograd.Function):
     def forward(ctx, x, qkv_weight, qkv_bias, table, proj, mlp1, mlp1_bias, mlp2, place):
         c = x.shape[1]
         value_bias = qkv_bias[2 * c:]
-        bias = qkv_bias if x.is_cuda else torch.cat([qkv_bias[:2 * c], torch.zeros_like(value_bias)])
+        bias = qkv_bias if fast(x) else torch.cat([qkv_bias[:2 * c], torch.zeros_like(value_bias)])
         n1 = normalised(x)
         qkv = half(torch.addmm(bias, n1, qkv_weight.t()))
         o = attention_forward(qkv, table, value_bias, place)
@@ -314,7 +318,7 @@ class Block(torch.autograd.Function):
         g_qkv, g_table = attention_backward(qkv, table, g_o, ctx.place)
         g_x = norm_backward(x, g_qkv @ qkv_weight, g_y)
         g_bias = column_sum(g_qkv)
-        if not g.is_cuda:
+        if not fast(g):
             g_bias = torch.cat([g_bias[:2 * x.shape[1]], g_o.sum(0)])
         return (g_x, weight_gradient(g_qkv, n1), g_bias, g_table, weight_gradient(g_y, o), weight_gradient(g_h, n2), column_sum(g_h),
                 weight_gradient(g, u), None)
