@@ -116,13 +116,9 @@ void recurrent_at(vec2 q, out vec4 low, out vec4 high)
     high = fetch_linear(recurrent_high, q * 0.25, size, 1.0 / vec2(size));
 }
 
-vec2 tamed(vec2 v)
-{
-    v = clamp(v, -64.0, 64.0);
-    return vec2(is_finite(v.x) ? v.x : 0.0, is_finite(v.y) ? v.y : 0.0);
-}
+float tamed(float v) { return is_finite(v) ? clamp(v, -64.0, 64.0) : 0.0; }
 
-uint pair(float a, float b) { return packHalf2x16(tamed(vec2(a, b))); }
+uint pair(float a, float b) { return packHalf2x16(vec2(tamed(a), tamed(b))); }
 uvec2 four(vec4 v) { return uvec2(pair(v.x, v.y), pair(v.z, v.w)); }
 
 void main()

@@ -62,7 +62,12 @@ typedef struct ref_exposure_result {
 ref_exposure_result ref_exposure(const ref_frame *f);
 
 void ref_color(const ref_frame *f, ref_image *color);
+/* A render pixel's vector in history pixels, of which an output pixel has `scale`. */
+void ref_motion_at(const ref_frame *f, double scale, int x, int y, double out[2]);
 void ref_motion(const ref_frame *f, ref_image *a, ref_image *b, ref_image *c);
+/* The five-read history at q; false: reset, off screen or not finite. slack: as everywhere. */
+bool ref_catmull_rom(const ref_frame *f, const ref_image *history, double qx, double qy, int channels,
+                     double *out, double *slack);
 
 typedef struct ref_input {
     ref_image color, mv_a, mv_b, mv_c; /* of this frame */

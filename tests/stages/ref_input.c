@@ -65,7 +65,7 @@ void ref_color(const ref_frame *f, ref_image *color)
 
 /* ---- motion */
 
-static float motion_axis(const ref_frame *f, float stored, bool vertical)
+static float motion_axis(const ref_frame *f, double scale, float stored, bool vertical)
 {
     const d4r_conventions *c = &f->conventions;
     const double r = vertical ? f->sizes.render.height : f->sizes.render.width;
@@ -73,19 +73,19 @@ static float motion_axis(const ref_frame *f, float stored, bool vertical)
     double k = vertical ? f->settings.motion_scale.y : f->settings.motion_scale.x;
     if (c->motion_reversed) k = -k;
     if (vertical && c->motion_flip_y) k = -k;
-    const double units[] = {[D4R_MOTION_RENDER_PIXELS] = 1.5 * o / r,
-                            [D4R_MOTION_OUTPUT_PIXELS] = 1.5,
-                            [D4R_MOTION_UV] = 1.5 * o,
-                            [D4R_MOTION_NDC] = 0.75 * o};
+    const double units[] = {[D4R_MOTION_RENDER_PIXELS] = scale * o / r,
+                            [D4R_MOTION_OUTPUT_PIXELS] = scale,
+                            [D4R_MOTION_UV] = scale * o,
+                            [D4R_MOTION_NDC] = scale / 2 * o};
     const double before = vertical ? f->previous_jitter.y : f->previous_jitter.x;
     const double now = vertical ? f->settings.jitter.y : f->settings.jitter.x;
     const double was = vertical ? f->previous_render.height : f->previous_render.width;
-    const float offset = c->motion_jittered ? (float)((before * r / was - now) * 1.5 * o / r) : 0;
+    const float offset = c->motion_jittered ? (float)((before * r / was - now) * scale * o / r) : 0;
     volatile float product = stored * (float)(k * units[c->motion_unit]);
     return product + offset;
 }
 
-static void motion_of(const ref_frame *f, int x, int y, double out[2])
+void ref_motion_at(const ref_frame *f, double scale, int x, int y, double out[2])
 {
     const uint32_t w = f->sizes.render.width, h = f->sizes.render.height;
     const uint32_t ow = f->sizes.output.width, oh = f->sizes.output.height;
@@ -94,8 +94,8 @@ static void motion_of(const ref_frame *f, int x, int y, double out[2])
         const double tx = floor((x + 0.5) * ow / w + 1e-9), ty = floor((y + 0.5) * oh / h + 1e-9);
         at = (size_t)fmin(ty, oh - 1) * ow + (size_t)fmin(tx, ow - 1);
     }
-    const float mx = motion_axis(f, f->motion[2 * at], false),
-                my = motion_axis(f, f->motion[2 * at + 1], true);
+    const float mx = motion_axis(f, scale, f->motion[2 * at], false),
+                my = motion_axis(f, scale, f->motion[2 * at + 1], true);
     const bool fine = isfinite(mx) && isfinite(my);
     out[0] = fine ? ref_half_value(ref_half_bits(fminf(fmaxf(mx, -65504), 65504))) : 0;
     out[1] = fine ? ref_half_value(ref_half_bits(fminf(fmaxf(my, -65504), 65504))) : 0;
@@ -123,9 +123,9 @@ void ref_motion(const ref_frame *f, ref_image *a, ref_image *b, ref_image *c)
                 if (d > nearness(f, near[0], near[1])) near[0] = i, near[1] = j;
                 if (d < nearness(f, far[0], far[1])) far[0] = i, far[1] = j;
             }
-            motion_of(f, near[0], near[1], ref_at(a, x, y));
-            motion_of(f, far[0], far[1], ref_at(b, x, y));
-            motion_of(f, x, y, ref_at(c, x, y));
+            ref_motion_at(f, 1.5, near[0], near[1], ref_at(a, x, y));
+            ref_motion_at(f, 1.5, far[0], far[1], ref_at(b, x, y));
+            ref_motion_at(f, 1.5, x, y, ref_at(c, x, y));
         }
     }
 }

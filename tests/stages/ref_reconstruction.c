@@ -47,14 +47,14 @@ static axis cubic(double q)
     return (axis){{base - 1, base + w2 / (w1 + w2), base + 2}, {w0, w1 + w2, w3}};
 }
 
-/* False: off screen or not finite. */
-static bool sample_history(const ref_frame *f, const ref_image *history, double qx, double qy, double out[3],
-                           double slack[3])
+bool ref_catmull_rom(const ref_frame *f, const ref_image *history, double qx, double qy, int channels,
+                     double *out, double *slack)
 {
     static const int reads[5][2] = {{0, 1}, {1, 0}, {1, 1}, {1, 2}, {2, 1}};
     if (f->reset || !ref_on_screen(f, qx, qy)) return false;
     const axis x = cubic(qx), y = cubic(qy);
-    for (int k = 0; k < 3; k++) {
+    bool finite = true;
+    for (int k = 0; k < channels; k++) {
         double total = 0, spread;
         out[k] = slack[k] = 0;
         for (int i = 0; i < 5; i++) {
@@ -65,8 +65,9 @@ static bool sample_history(const ref_frame *f, const ref_image *history, double 
         }
         out[k] /= total;
         slack[k] /= total;
+        finite = finite && isfinite(out[k]);
     }
-    return isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2]);
+    return finite;
 }
 
 typedef struct candidate {
@@ -107,7 +108,7 @@ static void history_of(const ref_frame *f, const ref_reconstruct *in, int x, int
     choose(in, fx, fy, r->mix, best, &share, &spread);
     for (int i = 0; i < 2; i++) {
         const double qx = x + 0.5 + best[i].x, qy = y + 0.5 + best[i].y;
-        if (sample_history(f, &in->history_previous, qx, qy, h[i], s[i])) continue;
+        if (ref_catmull_rom(f, &in->history_previous, qx, qy, 3, h[i], s[i])) continue;
         for (int k = 0; k < 3; k++) {
             h[i][k] = ref_compress(ref_expand(r->nearest[k]) * in->previous_exposure / in->exposure);
             s[i][k] = 0;

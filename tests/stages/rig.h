@@ -1,4 +1,4 @@
-/* Runs preset M's stages on a test device and compares every surface with the double-precision reference, which is fed
+/* Runs a preset's stages on a test device and compares every surface with the double-precision reference, which is fed
  * with the GPU's own surfaces stage by stage, frame after frame. */
 #ifndef D4R_TESTS_STAGES_RIG_H
 #define D4R_TESTS_STAGES_RIG_H
@@ -7,7 +7,10 @@
 #include "tests/vk_test.h"
 #include "vk_stages/preset_stages.h"
 
+typedef struct rig_preset rig_preset;
+
 typedef struct rig_params {
+    const rig_preset *preset; /* NULL: M */
     d4r_size output, max_render;
     d4r_conventions conventions;
     VkFormat output_format;
@@ -21,8 +24,8 @@ typedef struct rig_input {
     d4r_frame_settings settings;
     const float *color, *depth, *motion;
     float exposure_texel;
-    const uint8_t *head; /* NULL: random codes */
-    bool reset;          /* besides settings.reset and the first frame */
+    const void *head; /* NULL: random values */
+    bool reset;       /* besides settings.reset and the first frame */
 } rig_input;
 
 /* Shares of values within tolerance, worst over the frames; see rig_run. */
@@ -34,7 +37,20 @@ typedef struct rig_result {
 
 typedef struct rig rig;
 
-rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *weights);
+/* What the rig knows of a preset. */
+struct rig_preset {
+    const d4r_stages_ops *ops;
+    uint32_t token_bytes, head_bytes; /* a token */
+    size_t weight_bytes, table_bytes; /* of the model: one of them */
+    void (*sizes)(ref_frame *f, d4r_size render, d4r_size output);
+    void (*fill_head)(uint64_t *random, void *head, size_t bytes);
+    void (*read_histories)(rig *r);
+    void (*compare)(rig *r, rig_result *result);
+};
+extern const rig_preset rig_m, rig_k;
+
+/* model: the stage weights (M) or tables (K); copied. */
+rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *model);
 void rig_destroy(rig *r);
 /* Uploads the frame's input, rounded to the image formats. */
 void rig_upload(rig *r, const rig_input *in);
@@ -61,6 +77,8 @@ void rig_reload_histories(rig *r);
 
 /* Random stage weights (weights.bin) of moderate size. */
 void rig_random_weights(uint64_t seed, uint8_t *weights);
+/* Random tables (lut.bin): every weight differs from its neighbours. */
+void rig_random_tables(uint64_t seed, uint8_t *tables);
 uint64_t rig_random(uint64_t *state);
 double rig_uniform(uint64_t *state, double low, double high);
 
