@@ -55,16 +55,23 @@ def dilated(depth, motion):
     return out
 
 
-class Taau:
-    """Accumulates on x / (1 + x): a sample counts by its distance to the output pixel's centre."""
+def spatial(color, output, jitter, cubic, hdr=True):
+    """Bilinear or bicubic in linear light; display-referred colour has gamma 2.2."""
+    if not hdr:
+        return np.clip(resize(np.clip(color, 0, 1) ** 2.2, output, jitter, cubic), 0, 1) ** (1 / 2.2)
+    return np.maximum(resize(color, output, jitter, cubic), 0)
 
-    def __init__(self, output, share=0.15, clamp=True):
-        self.output, self.share, self.clamp, self.history = output, share, clamp, None
+
+class Taau:
+    """Accumulates on x / (1 + x), or on display-referred colour as it is: a sample counts by its distance to the output pixel's centre."""
+
+    def __init__(self, output, share=0.15, clamp=True, hdr=True):
+        self.output, self.share, self.clamp, self.hdr, self.history = output, share, clamp, hdr, None
 
     def __call__(self, color, depth, motion, jitter):
         (w, h), (rh, rw, _) = self.output, color.shape
         c = np.maximum(color, 0)
-        c = c / (1 + c)
+        c = c / (1 + c) if self.hdr else np.minimum(c, 1)
         x, y = np.meshgrid((np.arange(w) + 0.5) * rw / w, (np.arange(h) + 0.5) * rh / h)
         fx, fy = x - jitter[0], y - jitter[1]
         ix, iy = np.clip(np.floor(fx).astype(int), 0, rw - 1), np.clip(np.floor(fy).astype(int), 0, rh - 1)
@@ -82,5 +89,5 @@ class Taau:
             near = np.exp(-3.0 * ((ix + 0.5 - fx) ** 2 + (iy + 0.5 - fy) ** 2) * (w / rw) * (h / rh) / 4)
             weight = np.where(outside, 1.0, self.share * near * 2)[..., None].clip(0, 1)
             self.history = past + (c[iy, ix] * 0.7 + current * 0.3 - past) * weight
-        out = np.clip(self.history, 0, 0.9999)
-        return out / (1 - out)
+        out = np.clip(self.history, 0, 0.9999 if self.hdr else 1)
+        return out / (1 - out) if self.hdr else out

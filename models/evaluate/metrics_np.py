@@ -1,8 +1,16 @@
-"""PSNR, SSIM, tPSNR on display(x) = sRGB(x / (1 + x)); FLIP where flip-evaluator is installed."""
+"""PSNR, SSIM, tPSNR on display(x) = sRGB(x / (1 + x)), or on x itself where it is display-referred; FLIP where flip-evaluator
+is installed."""
+import sys
+
 import numpy as np
 
+NAMES = ("psnr", "ssim", "tpsnr", "flip")
+_flip = []
 
-def display(x):
+
+def display(x, hdr=True):
+    if not hdr:
+        return np.clip(x, 0.0, 1.0)
     x = np.maximum(x, 0.0)
     y = np.clip(x / (1.0 + x), 0.0, 1.0)
     return np.where(y <= 0.0031308, 12.92 * y, 1.055 * np.maximum(y, 0.0031308) ** (1 / 2.4) - 0.055)
@@ -30,34 +38,46 @@ def ssim(a, b):
     return float(np.mean((2 * ma * mb + 1e-4) * (2 * cov + 9e-4) / ((ma * ma + mb * mb + 1e-4) * (va + vb + 9e-4))))
 
 
-def flip(a, b):
-    """Mean FLIP of two display-referred images, or None without the package."""
-    try:
-        import flip_evaluator
-    except ImportError:
-        return None
+def flip_module():
+    """flip_evaluator, or None and a word about it, once."""
+    if not _flip:
+        try:
+            import flip_evaluator
+            _flip.append(flip_evaluator)
+        except ImportError as error:
+            print("FLIP is left out: %s (it is in the Python package flip-evaluator)" % error, file=sys.stderr)
+            _flip.append(None)
+    return _flip[0]
+
+
+def flip(output, reference):
+    """Mean FLIP of two display-referred images; not a number without the package."""
+    module = flip_module()
+    if module is None:
+        return float("nan")
     linear = lambda y: np.where(y <= 0.04045, y / 12.92, ((y + 0.055) / 1.055) ** 2.4).astype(np.float32)
-    return float(flip_evaluator.evaluate(linear(b), linear(a), "LDR", inputsRGB=False)[1])
+    return float(module.evaluate(linear(reference), linear(output), "LDR", inputsRGB=False)[1])
 
 
 class Scores:
-    """Means over a sequence's frames; images are linear."""
+    """Figures of a sequence's frames. Images are as the files hold them: linear, or display-referred with hdr=False."""
 
-    def __init__(self):
-        self.rows, self.before = [], None
+    def __init__(self, hdr=True, with_flip=True):
+        self.hdr, self.with_flip, self.rows, self.before, self.curve = hdr, with_flip, [], None, []
 
     def add(self, index, output, reference, counted):
+        """Every frame with a reference gives a point of the curve; the counted ones the means."""
         if reference is None:
             self.before = None
             return
-        o, r = display(output), display(reference)
+        o, r = display(output, self.hdr), display(reference, self.hdr)
+        self.curve.append((index, psnr(o, r)))
         if counted:
             t = psnr(o - self.before[0], r - self.before[1]) if self.before is not None else float("nan")
-            f = flip(o, r)
-            self.rows.append((index, psnr(o, r), ssim(o, r), t, float("nan") if f is None else f))
+            self.rows.append((index, self.curve[-1][1], ssim(o, r), t, flip(o, r) if self.with_flip else float("nan")))
         self.before = (o, r)
 
     def mean(self):
         values = np.array([row[1:] for row in self.rows])
         finite = lambda v: float(np.mean(v[np.isfinite(v)])) if np.isfinite(v).any() else float("nan")
-        return {name: finite(values[:, i]) for i, name in enumerate(("psnr", "ssim", "tpsnr", "flip"))}
+        return {name: finite(values[:, i]) for i, name in enumerate(NAMES)}
