@@ -111,6 +111,8 @@ d4r_stages_desc d4r_engine_stages_desc(const d4r_engine *engine, const d4r_engin
                              .exact_filter = params->exact_filter,
                              .weights = params->model->stage_weights,
                              .weight_bytes = params->model->stage_weight_bytes,
+                             .tables = params->model->tables,
+                             .table_bytes = params->model->table_bytes,
                              .tokens = engine->shared.tokens.buffer,
                              .head = engine->shared.head.buffer,
                              .token_bytes = engine->shared.info.tokens_bytes,

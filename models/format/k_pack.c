@@ -107,8 +107,7 @@ void d4r_k_weights_free(d4r_k_weights *weights)
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-/* Nearest even; |value| <= 65504. */
-static uint16_t half_of(float value)
+uint16_t d4r_k_half_of(float value)
 {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -156,7 +155,7 @@ static d4r_status match_one(const char *path, const d4r_k_tensor *want, const d4
     return D4R_OK;
 }
 
-static d4r_status match(const char *path, const d4r_safetensors *safetensors, const d4r_log *log)
+d4r_status d4r_k_match(const char *path, const d4r_safetensors *safetensors, const d4r_log *log)
 {
     char printable[D4R_PRINTABLE_SIZE];
     for (int i = 0; i < D4R_K_TENSOR_COUNT; i++) {
@@ -185,7 +184,7 @@ static d4r_status convert(const char *path, const uint8_t *from, const d4r_tenso
             return d4r_fail(log, D4R_ERROR_MODEL, "%s: tensor \"%s\": element %zu %s", path, have->name, i,
                             isfinite(value) ? "is beyond +-65504" : "is not a finite number");
         if (weight) {
-            const uint16_t half = half_of(value);
+            const uint16_t half = d4r_k_half_of(value);
             memcpy(to + 2 * i, &half, sizeof half);
         } else {
             memcpy(to + 4 * i, &value, sizeof value);
@@ -201,7 +200,7 @@ d4r_status d4r_k_weights_read(const char *path, const uint8_t *file, size_t size
     *weights = (d4r_k_weights){0};
     d4r_status status = d4r_safetensors_parse(path, file, size, size, log, &safetensors);
     if (status != D4R_OK) return status;
-    status = match(path, &safetensors, log);
+    status = d4r_k_match(path, &safetensors, log);
     if (status == D4R_OK && d4r_k_weights_create(weights) != D4R_OK)
         status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory for the weights", path);
     for (int i = 0; i < D4R_K_TENSOR_COUNT && status == D4R_OK; i++) {

@@ -34,6 +34,10 @@ typedef struct d4r_k_weights {
 d4r_status d4r_k_weights_create(d4r_k_weights *weights);
 void d4r_k_weights_free(d4r_k_weights *weights);
 
+/* The f16 bits of a value within +-65504; nearest even. */
+uint16_t d4r_k_half_of(float value);
+/* Exactly preset K's tensors with their shapes, no other, in types that can be used. */
+d4r_status d4r_k_match(const char *path, const d4r_safetensors *safetensors, const d4r_log *log);
 /* Exactly preset K's tensors with their shapes; weights F16, BF16 or F32, rounded to f16 (nearest even) and within +-65504;
  * others F16, BF16 or F32, within +-65504; all finite. On error *weights is empty. */
 d4r_status d4r_k_weights_read(const char *path, const uint8_t *file, size_t size, const d4r_log *log,

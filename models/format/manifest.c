@@ -7,26 +7,11 @@
 
 #include "models/format/file.h"
 #include "models/format/json.h"
-#include "models/format/m_layout.h"
+#include "models/format/preset_format.h"
 #include "runtime/base/log.h"
 
-const char *const d4r_model_file_names[D4R_FILE_COUNT] = {"weights.safetensors", "weights.bin", "hipnet.bin"};
-
-/* Preset M's dimensions as model.json states them; a list where one number a level is meant. */
-static const struct {
-    const char *key;
-    int count;
-    uint32_t values[3];
-} dimensions[] = {
-    {"features", 1, {D4R_M_FEATURES_USED}},
-    {"token_channels", 1, {D4R_M_TOKEN_CHANNELS}},
-    {"channels", 3, {D4R_M_C1, D4R_M_C2, D4R_M_C3}},
-    {"middle_blocks", 1, {D4R_M_MIDDLE_BLOCKS}},
-    {"window", 1, {D4R_M_WINDOW}},
-    {"head_channels", 1, {D4R_M_HEAD_CHANNELS}},
-    {"values", 1, {D4R_M_VALUES}},
-};
-#define DIMENSION_COUNT (sizeof dimensions / sizeof dimensions[0])
+const char *const d4r_model_file_names[D4R_FILE_COUNT] = {"weights.safetensors", "weights.bin", "hipnet.bin",
+                                                          "lut.bin"};
 
 static d4r_status fail_field(const char *path, const char *field, const char *text, const d4r_log *log)
 {
@@ -71,10 +56,11 @@ static d4r_status read_preset(const char *path, const cJSON *root, const d4r_log
     char printable[D4R_PRINTABLE_SIZE];
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "preset");
     if (!cJSON_IsString(item)) return fail_field(path, "preset", "missing, or not a string", log);
-    if (strcmp(item->valuestring, "M"))
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: preset: \"%s\", but this library reads \"M\"", path,
-                        d4r_printable(printable, item->valuestring));
-    *preset = D4R_PRESET_M;
+    const d4r_preset_format *format = d4r_preset_format_named(item->valuestring);
+    if (!format)
+        return d4r_fail(log, D4R_ERROR_MODEL, "%s: preset: \"%s\", but this library reads " D4R_PRESET_NAMES,
+                        path, d4r_printable(printable, item->valuestring));
+    *preset = format->preset;
     return D4R_OK;
 }
 
@@ -89,18 +75,22 @@ static bool dimension_matches(const cJSON *item, int count, const uint32_t *valu
     return true;
 }
 
-static d4r_status read_dimensions(const char *path, const cJSON *root, const d4r_log *log)
+static d4r_status read_dimensions(const char *path, const cJSON *root, const d4r_preset_format *format,
+                                  const d4r_log *log)
 {
     const cJSON *object = cJSON_GetObjectItemCaseSensitive(root, "dimensions");
     if (!cJSON_IsObject(object)) return fail_field(path, "dimensions", "missing, or not an object", log);
     if (d4r_json_duplicate(object)) return fail_field(path, "dimensions", "a key occurs twice", log);
-    if ((size_t)cJSON_GetArraySize(object) != DIMENSION_COUNT)
-        return fail_field(path, "dimensions", "not the dimensions of preset M: fields missing or added", log);
-    for (size_t i = 0; i < DIMENSION_COUNT; i++) {
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, dimensions[i].key);
-        if (dimension_matches(item, dimensions[i].count, dimensions[i].values)) continue;
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: dimensions.%s: missing, or not preset M's", path,
-                        dimensions[i].key);
+    if ((size_t)cJSON_GetArraySize(object) != format->dimension_count)
+        return d4r_fail(log, D4R_ERROR_MODEL,
+                        "%s: dimensions: not the dimensions of preset %s: fields missing or added", path,
+                        format->name);
+    for (size_t i = 0; i < format->dimension_count; i++) {
+        const d4r_dimension *d = &format->dimensions[i];
+        if (dimension_matches(cJSON_GetObjectItemCaseSensitive(object, d->key), d->count, d->values))
+            continue;
+        return d4r_fail(log, D4R_ERROR_MODEL, "%s: dimensions.%s: missing, or not preset %s's", path, d->key,
+                        format->name);
     }
     return D4R_OK;
 }
@@ -111,14 +101,16 @@ static bool is_sha256(const cJSON *item)
            strspn(item->valuestring, "0123456789abcdef") == 64;
 }
 
-static d4r_status read_file_entry(const char *path, const cJSON *entry, const d4r_log *log,
-                                  d4r_manifest *manifest)
+static d4r_status read_file_entry(const char *path, const cJSON *entry, const d4r_preset_format *format,
+                                  const d4r_log *log, d4r_manifest *manifest)
 {
     char field[96], printable[D4R_PRINTABLE_SIZE];
     snprintf(field, sizeof field, "files.\"%s\"", d4r_printable(printable, entry->string));
     int index = 0;
     while (index < D4R_FILE_COUNT && strcmp(entry->string, d4r_model_file_names[index])) index++;
-    if (index == D4R_FILE_COUNT) return fail_field(path, field, "not a file of a preset M model", log);
+    if (index == D4R_FILE_COUNT || !format->bytes[index])
+        return d4r_fail(log, D4R_ERROR_MODEL, "%s: %s: not a file of a preset %s model", path, field,
+                        format->name);
     if (!cJSON_IsObject(entry) || d4r_json_duplicate(entry))
         return fail_field(path, field, "not an object, or a key occurs twice", log);
     if (!d4r_json_uint(cJSON_GetObjectItemCaseSensitive(entry, "size"), &manifest->files[index].size))
@@ -130,18 +122,19 @@ static d4r_status read_file_entry(const char *path, const cJSON *entry, const d4
     return D4R_OK;
 }
 
-static d4r_status read_files(const char *path, const cJSON *root, const d4r_log *log, d4r_manifest *manifest)
+static d4r_status read_files(const char *path, const cJSON *root, const d4r_preset_format *format,
+                             const d4r_log *log, d4r_manifest *manifest)
 {
     const cJSON *entry, *object = cJSON_GetObjectItemCaseSensitive(root, "files");
     if (!cJSON_IsObject(object)) return fail_field(path, "files", "missing, or not an object", log);
     if (d4r_json_duplicate(object)) return fail_field(path, "files", "a file is listed twice", log);
     cJSON_ArrayForEach(entry, object)
     {
-        d4r_status status = read_file_entry(path, entry, log, manifest);
+        d4r_status status = read_file_entry(path, entry, format, log, manifest);
         if (status != D4R_OK) return status;
     }
     for (int i = 0; i < D4R_FILE_COUNT; i++)
-        if (!manifest->files[i].sha256[0])
+        if (format->bytes[i] && !manifest->files[i].sha256[0])
             return d4r_fail(log, D4R_ERROR_MODEL, "%s: files: \"%s\" is not listed", path,
                             d4r_model_file_names[i]);
     return D4R_OK;
@@ -157,24 +150,26 @@ d4r_status d4r_manifest_parse(const char *path, const char *text, size_t size, c
     if (status == D4R_OK) status = read_preset(path, root, log, &manifest->preset);
     if (status == D4R_OK) status = read_text(path, root, "name", log, manifest->name);
     if (status == D4R_OK) status = read_text(path, root, "licence", log, manifest->licence);
-    if (status == D4R_OK) status = read_dimensions(path, root, log);
-    if (status == D4R_OK) status = read_files(path, root, log, manifest);
+    const d4r_preset_format *format = d4r_preset_format_find(manifest->preset);
+    if (status == D4R_OK) status = read_dimensions(path, root, format, log);
+    if (status == D4R_OK) status = read_files(path, root, format, log, manifest);
     cJSON_Delete(root);
     return status;
 }
 
-static bool add_dimensions(cJSON *root)
+static bool add_dimensions(cJSON *root, const d4r_preset_format *format)
 {
     cJSON *object = cJSON_AddObjectToObject(root, "dimensions");
     bool ok = object != NULL;
-    for (size_t i = 0; ok && i < DIMENSION_COUNT; i++) {
-        if (dimensions[i].count == 1) {
-            ok = cJSON_AddNumberToObject(object, dimensions[i].key, dimensions[i].values[0]);
+    for (size_t i = 0; ok && i < format->dimension_count; i++) {
+        const d4r_dimension *d = &format->dimensions[i];
+        if (d->count == 1) {
+            ok = cJSON_AddNumberToObject(object, d->key, d->values[0]);
             continue;
         }
-        cJSON *array = cJSON_AddArrayToObject(object, dimensions[i].key);
-        for (int k = 0; k < dimensions[i].count; k++)
-            ok = ok && cJSON_AddItemToArray(array, cJSON_CreateNumber(dimensions[i].values[k]));
+        cJSON *array = cJSON_AddArrayToObject(object, d->key);
+        for (int k = 0; k < d->count; k++)
+            ok = ok && cJSON_AddItemToArray(array, cJSON_CreateNumber(d->values[k]));
     }
     return ok;
 }
@@ -184,6 +179,7 @@ static bool add_files(cJSON *root, const d4r_manifest *manifest)
     cJSON *object = cJSON_AddObjectToObject(root, "files");
     bool ok = object != NULL;
     for (int i = 0; ok && i < D4R_FILE_COUNT; i++) {
+        if (!manifest->files[i].sha256[0]) continue;
         cJSON *entry = cJSON_AddObjectToObject(object, d4r_model_file_names[i]);
         ok = entry && cJSON_AddNumberToObject(entry, "size", (double)manifest->files[i].size) &&
              cJSON_AddStringToObject(entry, "sha256", manifest->files[i].sha256);
@@ -193,11 +189,12 @@ static bool add_files(cJSON *root, const d4r_manifest *manifest)
 
 char *d4r_manifest_print(const d4r_manifest *manifest)
 {
+    const d4r_preset_format *format = d4r_preset_format_find(manifest->preset);
     cJSON *root = cJSON_CreateObject();
     bool ok = root && cJSON_AddNumberToObject(root, "format_version", D4R_MODEL_FORMAT_VERSION) &&
-              cJSON_AddStringToObject(root, "preset", "M") &&
+              cJSON_AddStringToObject(root, "preset", format->name) &&
               cJSON_AddStringToObject(root, "name", manifest->name) &&
-              cJSON_AddStringToObject(root, "licence", manifest->licence) && add_dimensions(root) &&
+              cJSON_AddStringToObject(root, "licence", manifest->licence) && add_dimensions(root, format) &&
               add_files(root, manifest);
     char *json = ok ? cJSON_Print(root) : NULL, *text = NULL;
     if (json && asprintf(&text, "%s\n", json) < 0) text = NULL;

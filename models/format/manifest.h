@@ -12,6 +12,7 @@ typedef enum d4r_model_file {
     D4R_FILE_SAFETENSORS, /* weights.safetensors */
     D4R_FILE_STAGES,      /* weights.bin */
     D4R_FILE_NETWORK,     /* hipnet.bin */
+    D4R_FILE_TABLES,      /* lut.bin */
     D4R_FILE_COUNT
 } d4r_model_file;
 
@@ -23,7 +24,7 @@ typedef struct d4r_manifest {
     char name[D4R_MANIFEST_TEXT_SIZE], licence[D4R_MANIFEST_TEXT_SIZE];
     struct {
         uint64_t size;
-        char sha256[65];
+        char sha256[65]; /* empty: the preset has no such file */
     } files[D4R_FILE_COUNT];
 } d4r_manifest;
 

@@ -6,13 +6,15 @@
 
 /* A loaded and completely verified model: this is what `d4r_model` is. Immutable after d4r_model_load. */
 struct d4r_model {
-    d4r_model_info info;     /* name and licence point into `strings` */
+    d4r_model_info info; /* name and licence point into `strings` */
     char *strings;
-    uint8_t *stage_weights;  /* weights.bin: D4R_M_STAGE_BYTES, 64-byte aligned */
+    uint8_t *stage_weights; /* weights.bin, 64-byte aligned; NULL: the preset has none */
     size_t stage_weight_bytes;
-    uint8_t *network;        /* hipnet.bin: D4R_M_NET_BYTES, 256-byte aligned */
+    uint8_t *network; /* hipnet.bin, 256-byte aligned */
     size_t network_bytes;
-    char *directory;         /* where it was loaded from: code objects may lie beside it */
+    uint8_t *tables; /* lut.bin, 64-byte aligned; NULL: the preset has none */
+    size_t table_bytes;
+    char *directory; /* where it was loaded from: code objects may lie beside it */
 };
 
 #endif

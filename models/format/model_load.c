@@ -6,12 +6,9 @@
 #include <string.h>
 
 #include "models/format/file.h"
-#include "models/format/m_pack.h"
-#include "models/format/manifest.h"
+#include "models/format/preset_format.h"
 #include "runtime/base/log.h"
 
-/* An f32 file of all tensors has 4.5 MB; the header adds at most 1 MiB. */
-#define MAX_SAFETENSORS_BYTES (16u << 20)
 #define NETWORK_ALIGNMENT 256
 #define STAGE_ALIGNMENT 64
 
@@ -20,25 +17,19 @@ static uint8_t *allocate_aligned(size_t alignment, size_t size)
     return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
 }
 
-static uint64_t size_limit(d4r_model_file file)
-{
-    return file == D4R_FILE_SAFETENSORS ? MAX_SAFETENSORS_BYTES
-           : file == D4R_FILE_STAGES    ? D4R_M_STAGE_BYTES
-                                        : D4R_M_NET_BYTES;
-}
-
 /* Reads one file of the directory and holds it against model.json. */
 static d4r_status read_listed(const char *directory, const d4r_manifest *manifest, d4r_model_file file,
                               const d4r_log *log, uint8_t **data, size_t *size)
 {
     char hex[65];
+    const d4r_preset_format *format = d4r_preset_format_find(manifest->preset);
     char *path = d4r_path_join(directory, d4r_model_file_names[file]);
     if (!path) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", directory);
-    d4r_status status = d4r_file_read(path, size_limit(file), log, data, size);
-    if (status == D4R_OK && file != D4R_FILE_SAFETENSORS && *size != size_limit(file))
+    d4r_status status = d4r_file_read(path, format->bytes[file], log, data, size);
+    if (status == D4R_OK && file != D4R_FILE_SAFETENSORS && *size != format->bytes[file])
         status = d4r_fail(log, D4R_ERROR_MODEL,
-                          "%s: %zu bytes, but preset M's has %" PRIu64 "; copy or pack the model again", path,
-                          *size, size_limit(file));
+                          "%s: %zu bytes, but preset %s's has %" PRIu64 "; copy or pack the model again",
+                          path, *size, format->name, format->bytes[file]);
     if (status == D4R_OK && *size != manifest->files[file].size)
         status = d4r_fail(log, D4R_ERROR_MODEL,
                           "%s: %zu bytes, but model.json says %" PRIu64 "; copy or pack the model again",
@@ -72,41 +63,75 @@ static d4r_status check_packed(const char *directory, const d4r_manifest *manife
 {
     uint8_t *data = NULL;
     size_t size = 0;
+    if (!want) return D4R_OK; /* the preset has no such file */
     d4r_status status = read_listed(directory, manifest, file, log, &data, &size);
     if (status == D4R_OK) status = compare_packed(directory, file, data, want, want_size, log);
     free(data);
     return status;
 }
 
+static d4r_status allocate_images(const char *directory, const d4r_preset_format *format, const d4r_log *log,
+                                  d4r_model *model)
+{
+    model->stage_weight_bytes = format->bytes[D4R_FILE_STAGES];
+    model->network_bytes = format->bytes[D4R_FILE_NETWORK];
+    model->table_bytes = format->bytes[D4R_FILE_TABLES];
+    model->network = allocate_aligned(NETWORK_ALIGNMENT, model->network_bytes);
+    if (model->stage_weight_bytes)
+        model->stage_weights = allocate_aligned(STAGE_ALIGNMENT, model->stage_weight_bytes);
+    if (model->table_bytes) model->tables = allocate_aligned(STAGE_ALIGNMENT, model->table_bytes);
+    if (model->network && (model->stage_weights || !model->stage_weight_bytes) &&
+        (model->tables || !model->table_bytes))
+        return D4R_OK;
+    return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory for the packed weights", directory);
+}
+
+/* Packs weights.safetensors. */
 static d4r_status load_weights(const char *directory, const d4r_manifest *manifest, const d4r_log *log,
                                d4r_model *model)
 {
+    const d4r_preset_format *format = d4r_preset_format_find(manifest->preset);
     uint8_t *data = NULL;
     size_t size = 0;
-    d4r_m_weights weights = {0};
     d4r_status status = read_listed(directory, manifest, D4R_FILE_SAFETENSORS, log, &data, &size);
     char *path = d4r_path_join(directory, d4r_model_file_names[D4R_FILE_SAFETENSORS]);
     if (status == D4R_OK && !path) status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", directory);
-    if (status == D4R_OK) status = d4r_m_weights_read(path, data, size, log, &weights, NULL);
-    if (status == D4R_OK) {
-        model->stage_weight_bytes = D4R_M_STAGE_BYTES;
-        model->network_bytes = D4R_M_NET_BYTES;
-        model->stage_weights = allocate_aligned(STAGE_ALIGNMENT, model->stage_weight_bytes);
-        model->network = allocate_aligned(NETWORK_ALIGNMENT, model->network_bytes);
-        if (model->stage_weights && model->network)
-            d4r_m_pack(&weights, model->stage_weights, model->network);
-        else
-            status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory for the packed weights", directory);
-    }
-    d4r_m_weights_free(&weights);
+    if (status == D4R_OK) status = allocate_images(directory, format, log, model);
+    if (status == D4R_OK) status = format->pack(path, data, size, log, model->stage_weights, model->network);
     free(data);
     free(path);
+    return status;
+}
+
+/* Reads the tables, which stand for themselves. */
+static d4r_status load_tables(const char *directory, const d4r_manifest *manifest, const d4r_log *log,
+                              d4r_model *model)
+{
+    const d4r_preset_format *format = d4r_preset_format_find(manifest->preset);
+    uint8_t *data = NULL;
+    size_t size = 0;
+    if (!model->tables) return D4R_OK;
+    d4r_status status = read_listed(directory, manifest, D4R_FILE_TABLES, log, &data, &size);
+    char *path = d4r_path_join(directory, d4r_model_file_names[D4R_FILE_TABLES]);
+    if (status == D4R_OK && !path) status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", directory);
+    if (status == D4R_OK) status = format->check_tables(path, data, log);
+    if (status == D4R_OK) memcpy(model->tables, data, size);
+    free(data);
+    free(path);
+    return status;
+}
+
+static d4r_status load_files(const char *directory, const d4r_manifest *manifest, const d4r_log *log,
+                             d4r_model *model)
+{
+    d4r_status status = load_weights(directory, manifest, log, model);
+    if (status == D4R_OK)
+        status = check_packed(directory, manifest, D4R_FILE_STAGES, model->stage_weights,
+                              model->stage_weight_bytes, log);
     if (status == D4R_OK)
         status =
-            check_packed(directory, manifest, D4R_FILE_STAGES, model->stage_weights, D4R_M_STAGE_BYTES, log);
-    if (status == D4R_OK)
-        status = check_packed(directory, manifest, D4R_FILE_NETWORK, model->network, D4R_M_NET_BYTES, log);
-    return status;
+            check_packed(directory, manifest, D4R_FILE_NETWORK, model->network, model->network_bytes, log);
+    return status == D4R_OK ? load_tables(directory, manifest, log, model) : status;
 }
 
 static d4r_status read_manifest(const char *directory, const d4r_log *log, d4r_manifest *manifest,
@@ -137,9 +162,8 @@ static d4r_status fill_info(const char *directory, const d4r_manifest *manifest,
     model->info.preset = manifest->preset;
     model->info.name = model->strings;
     model->info.licence = model->strings + name;
-    model->info.packed_bytes = model->stage_weight_bytes + model->network_bytes;
-    for (int i = 0; i < D4R_M_TENSOR_COUNT; i++)
-        model->info.parameter_count += d4r_m_tensor_elements(&d4r_m_tensors[i]);
+    model->info.packed_bytes = model->stage_weight_bytes + model->network_bytes + model->table_bytes;
+    model->info.parameter_count = d4r_preset_format_find(manifest->preset)->parameters;
     return D4R_OK;
 }
 
@@ -152,7 +176,7 @@ d4r_status d4r_model_load(const char *directory, const d4r_log *log, d4r_model *
     d4r_model *loaded = calloc(1, sizeof *loaded);
     if (!loaded) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", directory);
     d4r_status status = read_manifest(directory, log, &manifest, loaded->info.sha256);
-    if (status == D4R_OK) status = load_weights(directory, &manifest, log, loaded);
+    if (status == D4R_OK) status = load_files(directory, &manifest, log, loaded);
     if (status == D4R_OK) status = fill_info(directory, &manifest, log, loaded);
     if (status != D4R_OK) d4r_model_destroy(&loaded);
     *model = loaded;
@@ -165,6 +189,7 @@ void d4r_model_destroy(d4r_model **model)
     free((*model)->strings);
     free((*model)->stage_weights);
     free((*model)->network);
+    free((*model)->tables);
     free((*model)->directory);
     free(*model);
     *model = NULL;

@@ -13,6 +13,7 @@
 #include "models/format/manifest.h"
 #include "runtime/base/log.h"
 
+/* Of one file; data NULL: the preset has no such file. */
 struct content {
     const char *name;
     uint8_t *data;
@@ -127,30 +128,23 @@ static d4r_status write_directory(const char *directory, bool replace, const str
     umask(mask);
     chmod(temporary, 0777 & ~mask);
     for (int i = 0; i < CONTENT_COUNT && status == D4R_OK; i++)
-        status = write_file(temporary, &content[i], log);
+        if (content[i].data) status = write_file(temporary, &content[i], log);
     if (status == D4R_OK) status = move_into_place(temporary, directory, exists, log);
     if (status != D4R_OK) remove_model(temporary);
     free(temporary);
     return status;
 }
 
-static d4r_status make_content(const d4r_m_weights *weights, const char *name, const char *licence,
-                               struct content *content)
+/* Names, hashes and model.json for the files that are there. */
+static d4r_status finish_content(d4r_preset preset, const char *name, const char *licence,
+                                 struct content *content)
 {
-    d4r_manifest manifest = {.preset = D4R_PRESET_M};
-    content[D4R_FILE_STAGES].size = D4R_M_STAGE_BYTES;
-    content[D4R_FILE_NETWORK].size = D4R_M_NET_BYTES;
-    content[D4R_FILE_STAGES].data = malloc(D4R_M_STAGE_BYTES);
-    content[D4R_FILE_NETWORK].data = malloc(D4R_M_NET_BYTES);
-    if (!content[D4R_FILE_STAGES].data || !content[D4R_FILE_NETWORK].data) return D4R_ERROR_MEMORY;
-    d4r_m_pack(weights, content[D4R_FILE_STAGES].data, content[D4R_FILE_NETWORK].data);
-    d4r_status status = d4r_m_weights_encode(weights, &content[D4R_FILE_SAFETENSORS].data,
-                                             &content[D4R_FILE_SAFETENSORS].size);
-    if (status != D4R_OK) return status;
+    d4r_manifest manifest = {.preset = preset};
     snprintf(manifest.name, sizeof manifest.name, "%s", name);
     snprintf(manifest.licence, sizeof manifest.licence, "%s", licence);
     for (int i = 0; i < D4R_FILE_COUNT; i++) {
         content[i].name = d4r_model_file_names[i];
+        if (!content[i].data) continue;
         manifest.files[i].size = content[i].size;
         d4r_sha256_hex(content[i].data, content[i].size, manifest.files[i].sha256);
     }
@@ -160,18 +154,14 @@ static d4r_status make_content(const d4r_m_weights *weights, const char *name, c
     return D4R_OK;
 }
 
-d4r_status d4r_model_write(const char *directory, bool replace, const d4r_m_weights *weights,
-                           const char *name, const char *licence, const d4r_log *log)
+/* Takes over the content. */
+static d4r_status write_content(const char *directory, bool replace, d4r_preset preset, const char *name,
+                                const char *licence, struct content *content, const d4r_log *log)
 {
-    struct content content[CONTENT_COUNT] = {0};
-    const char *problem = d4r_manifest_text_problem(name);
-    if (problem) return d4r_fail(log, D4R_ERROR_ARGUMENT, "the model's name %s", problem);
-    problem = d4r_manifest_text_problem(licence);
-    if (problem) return d4r_fail(log, D4R_ERROR_ARGUMENT, "the model's licence %s", problem);
     size_t length = strlen(directory);
     while (length > 1 && directory[length - 1] == '/') length--;
     char *target = strndup(directory, length);
-    d4r_status status = target ? make_content(weights, name, licence, content) : D4R_ERROR_MEMORY;
+    d4r_status status = target ? finish_content(preset, name, licence, content) : D4R_ERROR_MEMORY;
     if (status == D4R_OK)
         status = write_directory(target, replace, content, log);
     else
@@ -179,4 +169,52 @@ d4r_status d4r_model_write(const char *directory, bool replace, const d4r_m_weig
     for (int i = 0; i < CONTENT_COUNT; i++) free(content[i].data);
     free(target);
     return status;
+}
+
+static d4r_status check_texts(const char *name, const char *licence, const d4r_log *log)
+{
+    const char *problem = d4r_manifest_text_problem(name);
+    if (problem) return d4r_fail(log, D4R_ERROR_ARGUMENT, "the model's name %s", problem);
+    problem = d4r_manifest_text_problem(licence);
+    return problem ? d4r_fail(log, D4R_ERROR_ARGUMENT, "the model's licence %s", problem) : D4R_OK;
+}
+
+static bool allocate(struct content *content, size_t size)
+{
+    content->size = size;
+    content->data = malloc(size);
+    return content->data != NULL;
+}
+
+d4r_status d4r_m_model_write(const char *directory, bool replace, const d4r_m_weights *weights,
+                             const char *name, const char *licence, const d4r_log *log)
+{
+    struct content content[CONTENT_COUNT] = {0}, *weights_file = &content[D4R_FILE_SAFETENSORS];
+    d4r_status status = check_texts(name, licence, log);
+    if (status != D4R_OK) return status;
+    if (!allocate(&content[D4R_FILE_STAGES], D4R_M_STAGE_BYTES) ||
+        !allocate(&content[D4R_FILE_NETWORK], D4R_M_NET_BYTES) ||
+        d4r_m_weights_encode(weights, &weights_file->data, &weights_file->size) != D4R_OK) {
+        for (int i = 0; i < CONTENT_COUNT; i++) free(content[i].data);
+        return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory for the model", directory);
+    }
+    d4r_m_pack(weights, content[D4R_FILE_STAGES].data, content[D4R_FILE_NETWORK].data);
+    return write_content(directory, replace, D4R_PRESET_M, name, licence, content, log);
+}
+
+d4r_status d4r_k_model_write(const char *directory, bool replace, const d4r_k_weights *weights,
+                             const uint8_t *tables, const char *name, const char *licence, const d4r_log *log)
+{
+    struct content content[CONTENT_COUNT] = {0}, *weights_file = &content[D4R_FILE_SAFETENSORS];
+    d4r_status status = check_texts(name, licence, log);
+    if (status != D4R_OK) return status;
+    if (!allocate(&content[D4R_FILE_TABLES], D4R_K_TABLES_BYTES) ||
+        !allocate(&content[D4R_FILE_NETWORK], D4R_K_NET_BYTES) ||
+        d4r_k_weights_encode(weights, &weights_file->data, &weights_file->size) != D4R_OK) {
+        for (int i = 0; i < CONTENT_COUNT; i++) free(content[i].data);
+        return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory for the model", directory);
+    }
+    memcpy(content[D4R_FILE_TABLES].data, tables, D4R_K_TABLES_BYTES);
+    d4r_k_pack(weights, content[D4R_FILE_NETWORK].data);
+    return write_content(directory, replace, D4R_PRESET_K, name, licence, content, log);
 }

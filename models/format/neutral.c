@@ -82,3 +82,63 @@ d4r_status d4r_m_neutral_fill(d4r_m_neutral *params, const d4r_log *log, d4r_m_w
     params->sigma = (float)(1 / (PRECISION_RANGE * sigmoid(values[14])));
     return D4R_OK;
 }
+
+/* ---- preset K ---- */
+
+d4r_k_neutral d4r_k_neutral_default(void)
+{
+    return (d4r_k_neutral){.column = 2.0f,
+                           .row = 1.0f,
+                           .gain = 1.0f,
+                           .keep = 0.95f,
+                           .show = 0.001f,
+                           .own = 0.001f,
+                           .clip = 0.5f,
+                           .box = 1.5f};
+}
+
+static float logit(float value, float range)
+{
+    const double p = (double)value / (double)range;
+    return (float)fmax(-LOGIT_LIMIT, fmin(LOGIT_LIMIT, log(p / (1 - p))));
+}
+
+/* Precisions by column; rows: longer in x, round, longer in y, along the diagonal. */
+static d4r_k_gaussian neutral_shape(int shape)
+{
+    static const double precisions[4] = {3, 6, 12, 24};
+    const double p = precisions[shape % 4];
+    const d4r_k_gaussian rows[4] = {{p / 2, 2 * p, 0}, {p, p, 0}, {2 * p, p / 2, 0}, {p, p, p / 2}};
+    return rows[shape / 4];
+}
+
+static void fill_head(const float values[8], d4r_k_weights *weights)
+{
+    int index = 0;
+    float bias[D4R_K_HEAD] = {0};
+    while (strcmp(d4r_k_tensor_at(index).name, "head.bias")) index++;
+    for (int sub_block = 0; sub_block < 4; sub_block++)
+        memcpy(bias + 8 * sub_block, values, 8 * sizeof *values);
+    memcpy(weights->data + weights->offset[index], bias, sizeof bias);
+}
+
+d4r_status d4r_k_neutral_fill(const d4r_k_neutral *p, const d4r_log *log, d4r_k_weights *weights,
+                              uint8_t *tables)
+{
+    const struct {
+        const char *name;
+        float value, range;
+    } fields[8] = {{"column", p->column, 3}, {"row", p->row, 3}, {"gain", p->gain, 4}, {"keep", p->keep, 1},
+                   {"show", p->show, 1},     {"own", p->own, 1}, {"clip", p->clip, 1}, {"box", p->box, 4}};
+    d4r_k_gaussian shapes[D4R_K_SHAPES];
+    float values[8];
+    for (int i = 0; i < 8; i++) {
+        d4r_status status = check_range(fields[i].name, fields[i].value, 0, fields[i].range, log);
+        if (status != D4R_OK) return status;
+        values[i] = logit(fields[i].value, fields[i].range);
+    }
+    fill_head(values, weights);
+    for (int i = 0; i < D4R_K_SHAPES; i++) shapes[i] = neutral_shape(i);
+    d4r_k_tables_fill(shapes, tables);
+    return D4R_OK;
+}

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/format/k_pack.h"
+#include "models/format/k_tables.h"
 #include "models/format/m_pack.h"
-#include "models/format/manifest.h"
+#include "models/format/preset_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define SEEDS 4
+#define SEEDS 7
 struct seed {
     uint8_t *data;
     size_t size;
@@ -25,10 +27,12 @@ static struct seed make_seed(uint8_t mode, const uint8_t *data, size_t size)
     return seed;
 }
 
-static struct seed manifest_seed(void)
+static struct seed manifest_seed(d4r_preset preset)
 {
-    d4r_manifest manifest = {.preset = D4R_PRESET_M, .name = "seed", .licence = "MIT"};
+    const d4r_preset_format *format = d4r_preset_format_find(preset);
+    d4r_manifest manifest = {.preset = preset, .name = "seed", .licence = "MIT"};
     for (int i = 0; i < D4R_FILE_COUNT; i++) {
+        if (!format->bytes[i]) continue;
         manifest.files[i].size = 1000u * (unsigned)(i + 1);
         memset(manifest.files[i].sha256, 'a' + i, 64);
     }
@@ -60,6 +64,32 @@ static struct seed preset_seed(void)
     struct seed seed = make_seed(2, file, 8 + header);
     d4r_m_weights_free(&weights);
     free(file);
+    return seed;
+}
+
+static struct seed preset_k_seed(void)
+{
+    d4r_k_weights weights;
+    uint8_t *file;
+    size_t size, header = 0;
+    if (d4r_k_weights_create(&weights) != D4R_OK || d4r_k_weights_encode(&weights, &file, &size) != D4R_OK)
+        exit(1);
+    for (int i = 7; i >= 0; i--) header = header << 8 | file[i];
+    struct seed seed = make_seed(3, file, 8 + header);
+    d4r_k_weights_free(&weights);
+    free(file);
+    return seed;
+}
+
+/* The first shapes of the tables. */
+static struct seed tables_seed(void)
+{
+    static const d4r_k_gaussian round_shapes[D4R_K_SHAPES];
+    uint8_t *tables = malloc(D4R_K_TABLES_BYTES);
+    if (!tables) exit(1);
+    d4r_k_tables_fill(round_shapes, tables);
+    struct seed seed = make_seed(4, tables, 256);
+    free(tables);
     return seed;
 }
 
@@ -109,12 +139,13 @@ static size_t mutate(uint8_t *data, size_t size, uint64_t *state)
 int main(int argc, char **argv)
 {
     static const uint8_t empty[10] = {2, 0, 0, 0, 0, 0, 0, 0, '{', '}'};
-    struct seed seeds[SEEDS] = {manifest_seed(), small_seed(), preset_seed(),
-                                make_seed(1, empty, sizeof empty)};
+    struct seed seeds[SEEDS] = {
+        manifest_seed(D4R_PRESET_M), small_seed(),    preset_seed(), make_seed(1, empty, sizeof empty),
+        manifest_seed(D4R_PRESET_K), preset_k_seed(), tables_seed()};
     int code = 0;
     if (argc == 3 && !strcmp(argv[1], "--mutate")) {
         uint64_t state = 1;
-        uint8_t *data = malloc(seeds[2].size + seeds[0].size + 64);
+        uint8_t *data = malloc(seeds[2].size + seeds[0].size + seeds[4].size + seeds[5].size + 64);
         for (long i = strtol(argv[2], NULL, 10); data && i > 0; i--) {
             const struct seed *seed = &seeds[next_random(&state) % SEEDS];
             memcpy(data, seed->data, seed->size);

@@ -67,7 +67,34 @@ printf x | dd of=m/hipnet.bin bs=1 seek=5 conv=notrunc 2>/dev/null
 expect 4 "hipnet.bin: its SHA-256 is not the one in model.json" verify m
 expect 4 "hipnet.bin" inspect m
 
-rm -rf m packed file empty.safetensors out err
+# Preset K
+expect 2 "--preset: 'L' is neither M nor K" neutral --preset L k
+expect 2 "--sigma is not of preset K" neutral --preset K --sigma 1 --keep 0.5 k
+expect 2 "--keep is not of preset M" neutral --keep 0.5 k
+expect 2 "keep: 1 is outside (0, 1)" neutral --preset K --keep 1 k
+expect 0 "keep 0.9500" neutral --preset K k
+expect 0 "ok: preset K, \"k\", 1008356 parameters" verify k
+expect 0 "head.bias" inspect k
+expect 0 '"preset":	"K"' inspect --json k
+expect 2 "needs --tables FILE" pack --preset K k/weights.safetensors out1
+expect 2 "--tables is of preset K" pack --tables k/lut.bin k/weights.safetensors out1
+expect 0 "kp: written" pack --preset K --tables k/lut.bin k/weights.safetensors kp
+for name in hipnet.bin weights.safetensors lut.bin; do
+    cmp -s k/$name kp/$name || { echo "FAIL: packed again, $name differs"; failed=1; }
+done
+expect 4 "is not one of preset M's" pack k/weights.safetensors out1
+expect 4 'of preset K is missing' pack --preset K --tables k/lut.bin m/weights.safetensors out1
+expect 4 "preset K's tables have 524288" pack --preset K --tables k/model.json k/weights.safetensors out1
+expect 5 "no such file" pack --preset K --tables nowhere k/weights.safetensors out1
+printf '\377\377' | dd of=k/lut.bin bs=1 seek=64 conv=notrunc 2>/dev/null
+expect 4 "table 0, phase 0, shape 2: a weight is not a finite number" pack --preset K --tables k/lut.bin k/weights.safetensors out1
+expect 4 "lut.bin: its SHA-256 is not the one in model.json" verify k
+expect 5 "exists already" neutral k
+expect 0 "sigma" neutral --force k
+[ -e k/lut.bin ] && { echo "FAIL: lut.bin is left"; failed=1; }
+[ -e out1 ] && { echo "FAIL: out1 exists"; failed=1; }
+
+rm -rf k kp m packed file empty.safetensors out err
 [ -z "$(ls)" ] || { echo "FAIL: left behind: $(ls)"; failed=1; }
 if [ -e /dev/full ]; then
     "$tool" --help >/dev/full 2>/dev/null && { echo "FAIL: a full disk is not noticed"; failed=1; }

@@ -2,10 +2,12 @@
 #include "models/tests/capture.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "models/format/file.h"
+#include "models/format/fp8.h"
 #include "models/format/m_pack.h"
 #include "models/format/manifest.h"
 #include "models/format/model.h"
@@ -31,7 +33,8 @@ static void write_bytes(const char *name, const void *data, size_t size)
 }
 
 __attribute__((noinline)) /* gcc 12 sees a dangling pointer once it is inlined */
-static uint8_t *read_bytes(const char *name, size_t *size)
+static uint8_t *
+read_bytes(const char *name, size_t *size)
 {
     uint8_t *data = NULL;
     assert_int_equal(d4r_file_read(path_of(name), 1u << 30, NULL, &data, size), D4R_OK);
@@ -40,8 +43,8 @@ static uint8_t *read_bytes(const char *name, size_t *size)
 
 static void remove_directory(void)
 {
-    static const char *const names[] = {"weights.safetensors", "weights.bin", "hipnet.bin", "model.json",
-                                        "note.txt"};
+    static const char *const names[] = {"weights.safetensors", "weights.bin", "hipnet.bin", "lut.bin",
+                                        "model.json",          "note.txt"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (unlink(path_of(names[i])) && (errno == EISDIR || errno == EPERM)) rmdir(path_of(names[i]));
     rmdir(directory);
@@ -60,7 +63,7 @@ static int setup(void **state)
             for (size_t k = 0; k < d4r_m_tensor_elements(&d4r_m_tensors[i]); k++)
                 weights.data[weights.offset[i] + k] = (uint8_t)((k * 37 + i * 11) % 126);
     assert_int_equal(d4r_m_neutral_fill(&params, NULL, &weights), D4R_OK);
-    assert_int_equal(d4r_model_write(directory, true, &weights, "test model", "CC0-1.0", NULL), D4R_OK);
+    assert_int_equal(d4r_m_model_write(directory, true, &weights, "test model", "CC0-1.0", NULL), D4R_OK);
     d4r_m_weights_free(&weights);
     return 0;
 }
@@ -101,6 +104,7 @@ static void bless(void)
     assert_int_equal(d4r_manifest_parse("model.json", (char *)text, size, NULL, &manifest), D4R_OK);
     free(text);
     for (int i = 0; i < D4R_FILE_COUNT; i++) {
+        if (!manifest.files[i].sha256[0]) continue;
         uint8_t *data = read_bytes(d4r_model_file_names[i], &size);
         manifest.files[i].size = size;
         d4r_sha256_hex(data, size, manifest.files[i].sha256);
@@ -294,7 +298,8 @@ static void test_manifest(void **state)
         {"\"format_version\":\t1", "\"format_version\":\t\"1\"",
          "format_version: missing, or not a whole number"},
         {"\"format_version\":\t1,", "", "format_version: missing"},
-        {"\"preset\":\t\"M\"", "\"preset\":\t\"K\"", "preset: \"K\", but this library reads \"M\""},
+        {"\"preset\":\t\"M\"", "\"preset\":\t\"Z\"", "preset: \"Z\", but this library reads \"M\" or \"K\""},
+        {"\"preset\":\t\"M\"", "\"preset\":\t\"K\"", "dimensions.features: missing, or not preset K's"},
         {"\"preset\":\t\"M\"", "\"preset\":\t\"M\",\"preset\":\"M\"", "\"preset\" occurs twice"},
         {"\"preset\":\t\"M\"", "\"preset\":\t13", "preset: missing, or not a string"},
         {"\"test model\"", "\"\"", "name: is empty"},
@@ -375,33 +380,211 @@ static void test_write(void **state)
     d4r_log log = capture_log(&capture);
     d4r_m_weights weights;
     assert_int_equal(d4r_m_weights_create(&weights), D4R_OK);
-    assert_int_equal(d4r_model_write(directory, false, &weights, "n", "l", &log), D4R_ERROR_IO);
+    assert_int_equal(d4r_m_model_write(directory, false, &weights, "n", "l", &log), D4R_ERROR_IO);
     assert_one_error(&capture, "exists already; --force replaces it");
     write_bytes("note.txt", "x", 1);
     log = capture_log(&capture);
-    assert_int_equal(d4r_model_write(directory, true, &weights, "n", "l", &log), D4R_ERROR_IO);
+    assert_int_equal(d4r_m_model_write(directory, true, &weights, "n", "l", &log), D4R_ERROR_IO);
     assert_one_error(&capture, "holds \"note.txt\", which is no file of a model");
     unlink(path_of("note.txt"));
     log = capture_log(&capture);
-    assert_int_equal(d4r_model_write(directory, true, &weights, "", "l", &log), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_m_model_write(directory, true, &weights, "", "l", &log), D4R_ERROR_ARGUMENT);
     assert_one_error(&capture, "name is empty");
-    assert_int_equal(d4r_model_write(directory, true, &weights, "n", "a\tb", &log), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_m_model_write(directory, true, &weights, "n", "a\tb", &log), D4R_ERROR_ARGUMENT);
     d4r_model *model;
     assert_int_equal(d4r_model_load(directory, &log, &model), D4R_OK); /* untouched so far */
     assert_string_equal(model->info.name, "test model");
     d4r_model_destroy(&model);
-    assert_int_equal(d4r_model_write(directory, true, &weights, "new", "l", &log), D4R_OK);
+    assert_int_equal(d4r_m_model_write(directory, true, &weights, "new", "l", &log), D4R_OK);
     assert_int_equal(d4r_model_load(directory, &log, &model), D4R_OK);
     assert_string_equal(model->info.name, "new");
     d4r_model_destroy(&model);
     remove_directory();
     assert_int_equal(mkdir(directory, 0700), 0); /* an empty directory may be taken */
-    assert_int_equal(d4r_model_write(directory, false, &weights, "new", "l", &log), D4R_OK);
+    assert_int_equal(d4r_m_model_write(directory, false, &weights, "new", "l", &log), D4R_OK);
     remove_directory();
     log = capture_log(&capture);
-    assert_int_equal(d4r_model_write("/proc/nowhere/m", false, &weights, "n", "l", &log), D4R_ERROR_IO);
+    assert_int_equal(d4r_m_model_write("/proc/nowhere/m", false, &weights, "n", "l", &log), D4R_ERROR_IO);
     assert_one_error(&capture, "/proc/nowhere/m");
     d4r_m_weights_free(&weights);
+}
+
+/* ---- preset K ---- */
+
+static int setup_k(void **state)
+{
+    (void)state;
+    const d4r_k_neutral neutral = d4r_k_neutral_default();
+    d4r_k_weights weights;
+    uint8_t *tables = malloc(D4R_K_TABLES_BYTES);
+    remove_directory();
+    assert_non_null(tables);
+    assert_int_equal(d4r_k_weights_create(&weights), D4R_OK);
+    for (int i = 0; i < D4R_K_TENSOR_COUNT; i++) {
+        const d4r_k_tensor t = d4r_k_tensor_at(i);
+        for (size_t k = 0; t.weight && k < d4r_k_tensor_elements(&t); k++) {
+            const uint16_t half = (uint16_t)(0x2000 + (k * 37 + (size_t)i * 11) % 0x1000);
+            memcpy(weights.data + weights.offset[i] + 2 * k, &half, 2);
+        }
+    }
+    assert_int_equal(d4r_k_neutral_fill(&neutral, NULL, &weights, tables), D4R_OK);
+    assert_int_equal(d4r_k_model_write(directory, true, &weights, tables, "test model", "CC0-1.0", NULL),
+                     D4R_OK);
+    d4r_k_weights_free(&weights);
+    free(tables);
+    return 0;
+}
+
+static void test_k_good(void **state)
+{
+    (void)state;
+    struct capture capture;
+    d4r_log log = capture_log(&capture);
+    d4r_model *model;
+    d4r_model_info info;
+    size_t size;
+    assert_int_equal(d4r_model_load(directory, &log, &model), D4R_OK);
+    assert_int_equal(capture.errors + capture.warnings, 0);
+    assert_int_equal(d4r_model_get_info(model, &info), D4R_OK);
+    assert_int_equal(info.preset, D4R_PRESET_K);
+    assert_int_equal(info.packed_bytes, D4R_K_NET_BYTES + D4R_K_TABLES_BYTES);
+    size_t parameters = 0;
+    for (int i = 0; i < D4R_K_TENSOR_COUNT; i++) {
+        const d4r_k_tensor t = d4r_k_tensor_at(i);
+        parameters += d4r_k_tensor_elements(&t);
+    }
+    assert_int_equal(info.parameter_count, parameters);
+    assert_null(model->stage_weights);
+    assert_int_equal(model->stage_weight_bytes, 0);
+    assert_int_equal(model->table_bytes, D4R_K_TABLES_BYTES);
+    assert_int_equal((uintptr_t)model->network % 256, 0);
+    uint8_t *tables = read_bytes("lut.bin", &size), *network = read_bytes("hipnet.bin", &size);
+    assert_int_equal(size, D4R_K_NET_BYTES);
+    assert_memory_equal(network, model->network, size);
+    assert_memory_equal(tables, model->tables, D4R_K_TABLES_BYTES);
+    free(tables);
+    free(network);
+    d4r_model_destroy(&model);
+}
+
+static void test_k_files(void **state)
+{
+    static const char *const names[] = {"weights.safetensors", "hipnet.bin", "lut.bin"};
+    for (size_t i = 0; i < 3; i++) {
+        size_t size;
+        setup_k(state);
+        uint8_t *data = read_bytes(names[i], &size);
+        write_bytes(names[i], data, size - 1);
+        expect(D4R_ERROR_MODEL, names[i], i ? "but preset K's has" : "but model.json says");
+        data[size / 2] ^= 1;
+        write_bytes(names[i], data, size);
+        expect(D4R_ERROR_MODEL, names[i], "its SHA-256 is not the one in model.json");
+        free(data);
+        unlink(path_of(names[i]));
+        expect(D4R_ERROR_MODEL, names[i], "no such file");
+    }
+    size_t size;
+    setup_k(state);
+    uint8_t *data = read_bytes("hipnet.bin", &size);
+    data[100] ^= 1;
+    write_bytes("hipnet.bin", data, size);
+    free(data);
+    bless();
+    expect(D4R_ERROR_MODEL, "hipnet.bin",
+           "byte 100 is not what weights.safetensors packs to; pack the model again");
+}
+
+/* One weight of table 3, phase 5, shape 2, tap 7, or all of that shape. */
+static void test_k_tables(void **state)
+{
+    static const struct {
+        uint16_t bits;
+        bool all;
+        const char *message;
+    } edits[] = {{0x7e00, false, "a weight is not a finite number"},
+                 {0x7c00, false, "a weight is not a finite number"},
+                 {0xfc00, false, "a weight is not a finite number"},
+                 {0x8001, false, "a weight is negative"},
+                 {0x13ff, true, "its weights sum to less than 1/64"}}; /* 16 * (2^-10 - 2^-21) */
+    const size_t at = ((3u * D4R_K_TABLE_PHASES + 5) * D4R_K_SHAPES + 2) * 2 * D4R_K_TAPS;
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        size_t size;
+        setup_k(state);
+        uint8_t *data = read_bytes("lut.bin", &size);
+        assert_int_equal(size, D4R_K_TABLES_BYTES);
+        for (size_t tap = 0; tap < D4R_K_TAPS; tap++)
+            if (edits[i].all || tap == 7) memcpy(data + at + 2 * tap, &edits[i].bits, 2);
+        write_bytes("lut.bin", data, size);
+        bless();
+        expect(D4R_ERROR_MODEL, "lut.bin: table 3, phase 5, shape 2", edits[i].message);
+        for (size_t tap = 0; tap < D4R_K_TAPS; tap++) memcpy(data + at + 2 * tap, &(uint16_t){0x1400}, 2);
+        write_bytes("lut.bin", data, size); /* 16 * 2^-10 is 1/64 */
+        free(data);
+        bless();
+        d4r_model *model = NULL;
+        assert_int_equal(d4r_model_load(directory, NULL, &model), D4R_OK);
+        d4r_model_destroy(&model);
+    }
+}
+
+static void test_k_manifest(void **state)
+{
+    static const struct {
+        const char *from, *to, *message;
+    } edits[] = {
+        {"\"preset\":\t\"K\"", "\"preset\":\t\"M\"", "dimensions.features: missing, or not preset M's"},
+        {"\"tables\":\t16", "\"tables\":\t15", "dimensions.tables: missing, or not preset K's"},
+        {"[32, 64, 128, 192, 256, 256]", "[32, 64, 128, 192, 256]",
+         "dimensions.hidden: missing, or not preset K's"},
+        {"\"lut.bin\":", "\"weights.bin\":", "files.\"weights.bin\": not a file of a preset K model"},
+        {"\"lut.bin\":", "\"hipnet.bin\":", "files: a file is listed twice"},
+    };
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        setup_k(state);
+        edit_manifest(edits[i].from, edits[i].to);
+        expect(D4R_ERROR_MODEL, "model.json", edits[i].message);
+    }
+}
+
+/* The neutral tables: the definition, evaluated again here, within f16's rounding. */
+static void test_k_neutral(void **state)
+{
+    (void)state;
+    static const double least = 1.0 / 63;
+    const d4r_k_gaussian shapes[D4R_K_SHAPES] = {[3] = {24, 24, 12}, [7] = {3, 6, -1}, [15] = {24, 6, 0}};
+    uint8_t *tables = malloc(D4R_K_TABLES_BYTES);
+    d4r_k_neutral bad = d4r_k_neutral_default();
+    d4r_k_weights weights;
+    assert_non_null(tables);
+    d4r_k_tables_fill(shapes, tables);
+    assert_int_equal(d4r_k_tables_check("tables", tables, NULL), D4R_OK);
+    for (int i = 0; i < D4R_K_TABLES * D4R_K_TABLE_PHASES * D4R_K_SHAPES; i++) {
+        const d4r_k_gaussian *g = &shapes[i % 16];
+        const double rho = 0.5 + 3.0 * (i / 1024) / 28, py = (i / 16 % 64 / 8 + 0.5) / 8,
+                     px = (i / 16 % 8 + 0.5) / 8;
+        double want[16], sum = 0;
+        for (int t = 0; t < 16; t++) {
+            const double x = t % 4 - 1 - px, y = t / 4 - 1 - py;
+            want[t] = exp(-rho / 4 * (g->a * x * x + g->b * y * y + 2 * g->c * x * y));
+            sum += want[t];
+        }
+        for (int t = 0; t < 16; t++) {
+            uint16_t bits;
+            memcpy(&bits, tables + (size_t)i * 32 + 2 * t, 2);
+            if (sum < least) want[t] *= least / sum;
+            const double have = d4r_half_to_float(bits);
+            if (fabs(have - want[t]) > want[t] * 0x1.01p-11 + 0x1p-25)
+                fail_msg("%d, %d: %g, not %g", i, t, have, want[t]);
+        }
+    }
+    bad.keep = 1;
+    assert_int_equal(d4r_k_weights_create(&weights), D4R_OK);
+    struct capture capture;
+    d4r_log log = capture_log(&capture);
+    assert_int_equal(d4r_k_neutral_fill(&bad, &log, &weights, tables), D4R_ERROR_ARGUMENT);
+    assert_one_error(&capture, "keep: 1 is outside (0, 1)");
+    d4r_k_weights_free(&weights);
+    free(tables);
 }
 
 int main(void)
@@ -417,6 +600,11 @@ int main(void)
         cmocka_unit_test_setup(test_listing_must_be_complete, setup),
         cmocka_unit_test_setup(test_unreadable, setup),
         cmocka_unit_test_setup(test_write, setup),
+        cmocka_unit_test_setup(test_k_good, setup_k),
+        cmocka_unit_test(test_k_files),
+        cmocka_unit_test(test_k_tables),
+        cmocka_unit_test(test_k_manifest),
+        cmocka_unit_test(test_k_neutral),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

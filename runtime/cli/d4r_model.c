@@ -2,6 +2,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +12,9 @@
 #include "d4r/d4r.h"
 #include "models/format/file.h"
 #include "models/format/fp8.h"
-#include "models/format/m_pack.h"
-#include "models/format/manifest.h"
 #include "models/format/model_write.h"
 #include "models/format/neutral.h"
+#include "models/format/preset_format.h"
 #include "runtime/cli/cli.h"
 
 #define MAX_INPUT_BYTES (64u << 20)
@@ -25,8 +25,10 @@ static const char help_text[] =
     "    d4r-model - pack, inspect and verify d4r models\n"
     "\n"
     "SYNOPSIS\n"
-    "    d4r-model pack [--name NAME] [--licence TEXT] [--force] [--quiet] SAFETENSORS OUT\n"
-    "    d4r-model neutral [--sigma X] [--weight X] [...] [--name NAME] [--licence TEXT] [--force] [--quiet] "
+    "    d4r-model pack [--preset M] [--name NAME] [--licence TEXT] [--force] [--quiet] SAFETENSORS OUT\n"
+    "    d4r-model pack --preset K --tables FILE [...] SAFETENSORS OUT\n"
+    "    d4r-model neutral [--preset M|K] [--sigma X] [...] [--name NAME] [--licence TEXT] [--force] "
+    "[--quiet] "
     "OUT\n"
     "    d4r-model inspect [--json] MODEL\n"
     "    d4r-model verify [--quiet] MODEL\n"
@@ -35,29 +37,36 @@ static const char help_text[] =
     "DESCRIPTION\n"
     "    A model is a directory with model.json, weights.safetensors (the tensors in natural order) and the "
     "packed\n"
-    "    images made from it, weights.bin and hipnet.bin. docs/model_format.md lists tensors and layouts.\n"
+    "    images made from it: weights.bin and hipnet.bin (preset M), hipnet.bin (K, which has lut.bin "
+    "besides).\n"
+    "    docs/model_format.md lists tensors and layouts.\n"
     "\n"
     "COMMANDS\n"
     "    pack SAFETENSORS OUT\n"
-    "        Makes a model directory from a safetensors file. It must hold exactly the tensors of preset M. "
-    "Weights may\n"
-    "        be F8_E4M3, F16, BF16 or F32 and are rounded to FP8 e4m3 (nearest even, saturating at 448 with "
-    "a\n"
-    "        warning); biases F16, BF16 or F32. For every weight tensor that was rounded it prints the "
-    "signal-to-noise\n"
-    "        ratio in dB and the share of non-zero values that became zero.\n"
+    "        Makes a model directory from a safetensors file, which must hold exactly the tensors of the "
+    "preset. M: "
+    "weights\n"
+    "        may be F8_E4M3, F16, BF16 or F32 and are rounded to FP8 e4m3 (nearest even, saturating at 448 "
+    "with a\n"
+    "        warning); for every weight tensor that was rounded it prints the signal-to-noise ratio in dB "
+    "and the "
+    "share\n"
+    "        of non-zero values that became zero. K: F16, BF16 or F32, rounded to f16. Biases F16, BF16 or "
+    "F32.\n"
     "    neutral OUT\n"
-    "        Makes a model without weights whose biases alone give a plain temporal upscaler. Its values are "
-    "rounded\n"
-    "        to what FP8 can hold; the result is printed.\n"
+    "        Makes a model without weights whose biases alone give a plain temporal upscaler. Preset M's "
+    "values "
+    "are\n"
+    "        rounded to what FP8 can hold; the result is printed.\n"
     "    inspect MODEL\n"
     "        Verifies the model and prints what it is and statistics of every tensor.\n"
     "    verify MODEL\n"
-    "        Checks sizes, SHA-256, tensor names, shapes, types and values, and that the packed images are "
-    "what\n"
-    "        weights.safetensors packs to.\n"
+    "        Checks sizes, SHA-256, tensor names, shapes, types and values, that the packed images are what\n"
+    "        weights.safetensors packs to, and every weight of the tables.\n"
     "\n"
     "OPTIONS\n"
+    "    --preset M|K       of what pack and neutral make (default M)\n"
+    "    --tables FILE      pack: preset K's lut.bin, copied into the model\n"
     "    --name NAME        name in model.json, 1 to 200 bytes (default: the last part of OUT)\n"
     "    --licence TEXT     licence in model.json, 1 to 200 bytes (default: \"" DEFAULT_LICENCE
     "\"; neutral: \"MIT\")\n"
@@ -65,7 +74,7 @@ static const char help_text[] =
     "    --quiet            print nothing but warnings and errors\n"
     "    --json             machine-readable output\n"
     "    --help, --version\n"
-    "  neutral only:\n"
+    "  neutral, preset M:\n"
     "    --sigma X          standard deviation of the resampling Gaussian in render pixels (default 0.3)\n"
     "    --weight X         gate of the current frame; its weight is 2.753 * (sum of Gaussian weights) * X "
     "(default 0.2)\n"
@@ -73,6 +82,15 @@ static const char help_text[] =
     "    --output-floor X   least weight of the current frame in the output, 0..1 (default 0.0003)\n"
     "    --candidate X      share of the motion of the nearest depth, 0..1 (default 0.9999)\n"
     "    --recurrent X      gate of the recurrent feature, 0..1 (default 0.0003)\n"
+    "  neutral, preset K (docs/stages_k.md):\n"
+    "    --column X         kernel shape by precision, 0..3 (default 2)\n"
+    "    --row X            kernel shape by direction, 0..3, 1 is round (default 1)\n"
+    "    --gain X           weight of the current frame, 0..4 (default 1)\n"
+    "    --keep X           share of the history's confidence that survives a frame, 0..1 (default 0.95)\n"
+    "    --show X           extra share of the current frame in what is shown, 0..1 (default 0.001)\n"
+    "    --own X            share of the pixel's own motion, 0..1 (default 0.001)\n"
+    "    --clip X           how far the history is moved into the box of its neighbours, 0..1 (default 0.5)\n"
+    "    --box X            half of that box in standard deviations, 0..4 (default 1.5)\n"
     "\n"
     "OUTPUT\n"
     "    OUT is written under a temporary name beside it and renamed: it appears complete or not at all.\n"
@@ -88,9 +106,11 @@ static const char help_text[] =
     "my-model\n";
 
 struct options {
-    const char *name, *licence;
+    const char *name, *licence, *tables;
+    const d4r_preset_format *preset;
     bool force, quiet, json;
-    d4r_m_neutral neutral;
+    d4r_m_neutral m;
+    d4r_k_neutral k;
     const char *arguments[2];
     int argument_count;
 };
@@ -121,13 +141,17 @@ static const char *default_name(const char *out, char buffer[D4R_MANIFEST_TEXT_S
     return buffer;
 }
 
-static d4r_status write_model(const struct options *options, const char *out, const char *licence,
-                              const d4r_m_weights *weights)
+/* What both ways to write a model need. */
+typedef struct target {
+    const char *out, *name, *licence;
+    char buffer[D4R_MANIFEST_TEXT_SIZE];
+} target;
+
+static void choose_target(const struct options *options, const char *out, const char *licence, target *t)
 {
-    char name[D4R_MANIFEST_TEXT_SIZE];
-    return d4r_model_write(out, options->force, weights,
-                           options->name ? options->name : default_name(out, name),
-                           options->licence ? options->licence : licence, cli_log());
+    t->out = out;
+    t->name = options->name ? options->name : default_name(out, t->buffer);
+    t->licence = options->licence ? options->licence : licence;
 }
 
 static double ratio_db(double signal, double noise)
@@ -157,47 +181,110 @@ static void print_rounding(const d4r_m_rounding *rounding)
         printf("all weights: exact\n");
 }
 
-static int command_pack(const struct options *options)
+static d4r_status pack_m(const struct options *options, const uint8_t *file, size_t size, const target *t)
 {
-    const char *path = options->arguments[0];
-    uint8_t *file = NULL;
-    size_t size = 0;
     d4r_m_weights weights = {0};
     d4r_m_rounding rounding[D4R_M_TENSOR_COUNT];
-    char text[1024];
-    d4r_status status = d4r_file_read(path, MAX_INPUT_BYTES, cli_log(), &file, &size);
-    if (status == D4R_ERROR_MODEL)
-        status = D4R_ERROR_INPUT; /* no such file, a folder, too large: nothing was read */
-    if (status == D4R_OK) status = d4r_m_weights_read(path, file, size, cli_log(), &weights, rounding);
-    if (status == D4R_OK) status = write_model(options, options->arguments[1], DEFAULT_LICENCE, &weights);
-    if (status == D4R_OK && !options->quiet) {
-        print_rounding(rounding);
-        printf("%s: written\n", safe(options->arguments[1], text));
-    }
+    d4r_status status = d4r_m_weights_read(options->arguments[0], file, size, cli_log(), &weights, rounding);
+    if (status == D4R_OK)
+        status = d4r_m_model_write(t->out, options->force, &weights, t->name, t->licence, cli_log());
+    if (status == D4R_OK && !options->quiet) print_rounding(rounding);
     d4r_m_weights_free(&weights);
+    return status;
+}
+
+/* A file that the user names: what it should be but is not is bad input. */
+static d4r_status read_input(const char *path, uint64_t cap, uint8_t **data, size_t *size)
+{
+    d4r_status status = d4r_file_read(path, cap, cli_log(), data, size);
+    /* no such file, a folder, too large: nothing was read */
+    return status == D4R_ERROR_MODEL ? D4R_ERROR_INPUT : status;
+}
+
+static d4r_status pack_k(const struct options *options, const uint8_t *file, size_t size, const target *t)
+{
+    d4r_k_weights weights = {0};
+    uint8_t *tables = NULL;
+    size_t table_bytes = 0;
+    d4r_status status = read_input(options->tables, MAX_INPUT_BYTES, &tables, &table_bytes);
+    if (status == D4R_OK && table_bytes != D4R_K_TABLES_BYTES)
+        status = d4r_fail(cli_log(), D4R_ERROR_MODEL, "%s: %zu bytes, but preset K's tables have %d",
+                          options->tables, table_bytes, D4R_K_TABLES_BYTES);
+    if (status == D4R_OK) status = d4r_k_tables_check(options->tables, tables, cli_log());
+    if (status == D4R_OK) status = d4r_k_weights_read(options->arguments[0], file, size, cli_log(), &weights);
+    if (status == D4R_OK)
+        status = d4r_k_model_write(t->out, options->force, &weights, tables, t->name, t->licence, cli_log());
+    d4r_k_weights_free(&weights);
+    free(tables);
+    return status;
+}
+
+static int command_pack(const struct options *options)
+{
+    const bool k = options->preset->preset == D4R_PRESET_K;
+    uint8_t *file = NULL;
+    size_t size = 0;
+    char text[1024];
+    target t;
+    if (k != (options->tables != NULL))
+        return cli_usage_error(k ? "pack --preset K needs --tables FILE" : "--tables is of preset K");
+    choose_target(options, options->arguments[1], DEFAULT_LICENCE, &t);
+    d4r_status status = read_input(options->arguments[0], MAX_INPUT_BYTES, &file, &size);
+    if (status == D4R_OK) status = k ? pack_k(options, file, size, &t) : pack_m(options, file, size, &t);
+    if (status == D4R_OK && !options->quiet) printf("%s: written\n", safe(options->arguments[1], text));
     free(file);
     return cli_finish(exit_code(status, false));
 }
 
-static int command_neutral(const struct options *options)
+static d4r_status neutral_m(const struct options *options, const target *t)
 {
-    d4r_m_neutral params = options->neutral;
+    d4r_m_neutral p = options->m;
     char text[1024];
     d4r_m_weights weights = {0};
     d4r_status status = d4r_m_weights_create(&weights);
     if (status == D4R_OK)
-        status = d4r_m_neutral_fill(&params, cli_log(), &weights);
+        status = d4r_m_neutral_fill(&p, cli_log(), &weights);
     else
         d4r_fail(cli_log(), status, "no memory for the weights");
-    if (status == D4R_OK) status = write_model(options, options->arguments[0], "MIT", &weights);
+    if (status == D4R_OK)
+        status = d4r_m_model_write(t->out, options->force, &weights, t->name, t->licence, cli_log());
     if (status == D4R_OK && !options->quiet)
         printf("%s: sigma %.4f, weight %.4f, history floor %.5f, output floor %.5f, candidate %.5f, "
                "recurrent %.5f\n",
-               safe(options->arguments[0], text), (double)params.sigma, (double)params.weight,
-               (double)params.history_floor, (double)params.output_floor, (double)params.candidate,
-               (double)params.recurrent);
+               safe(t->out, text), (double)p.sigma, (double)p.weight, (double)p.history_floor,
+               (double)p.output_floor, (double)p.candidate, (double)p.recurrent);
     d4r_m_weights_free(&weights);
-    return cli_finish(exit_code(status, false));
+    return status;
+}
+
+static d4r_status neutral_k(const struct options *options, const target *t)
+{
+    const d4r_k_neutral *p = &options->k;
+    char text[1024];
+    d4r_k_weights weights = {0};
+    uint8_t *tables = malloc(D4R_K_TABLES_BYTES);
+    d4r_status status = tables ? d4r_k_weights_create(&weights) : D4R_ERROR_MEMORY;
+    if (status == D4R_OK)
+        status = d4r_k_neutral_fill(p, cli_log(), &weights, tables);
+    else
+        d4r_fail(cli_log(), status, "no memory for the weights");
+    if (status == D4R_OK)
+        status = d4r_k_model_write(t->out, options->force, &weights, tables, t->name, t->licence, cli_log());
+    if (status == D4R_OK && !options->quiet)
+        printf("%s: column %.4f, row %.4f, gain %.4f, keep %.4f, show %.4f, own %.4f, clip %.4f, box %.4f\n",
+               safe(t->out, text), (double)p->column, (double)p->row, (double)p->gain, (double)p->keep,
+               (double)p->show, (double)p->own, (double)p->clip, (double)p->box);
+    d4r_k_weights_free(&weights);
+    free(tables);
+    return status;
+}
+
+static int command_neutral(const struct options *options)
+{
+    target t;
+    choose_target(options, options->arguments[0], "MIT", &t);
+    return cli_finish(exit_code(
+        options->preset->preset == D4R_PRESET_K ? neutral_k(options, &t) : neutral_m(options, &t), false));
 }
 
 static int command_verify(const struct options *options)
@@ -208,9 +295,9 @@ static int command_verify(const struct options *options)
     d4r_status status = d4r_model_load(options->arguments[0], cli_log(), &model);
     if (status == D4R_OK) status = d4r_model_get_info(model, &info);
     if (status == D4R_OK && !options->quiet)
-        printf("%s: ok: preset M, \"%s\", %" PRIu64 " parameters, %" PRIu64 " packed bytes\n",
-               safe(options->arguments[0], text), safe(info.name, name), info.parameter_count,
-               info.packed_bytes);
+        printf("%s: ok: preset %s, \"%s\", %" PRIu64 " parameters, %" PRIu64 " packed bytes\n",
+               safe(options->arguments[0], text), d4r_preset_format_find(info.preset)->name,
+               safe(info.name, name), info.parameter_count, info.packed_bytes);
     d4r_model_destroy(&model);
     return cli_finish(exit_code(status, true));
 }
@@ -219,61 +306,80 @@ struct statistics {
     double minimum, maximum, rms, zeros; /* zeros: share */
 };
 
-static struct statistics measure(const d4r_m_weights *weights, int index)
+/* weights.safetensors of a model that was verified. */
+typedef struct weights_file {
+    char *path;
+    uint8_t *data;
+    d4r_safetensors tensors;
+} weights_file;
+
+static float value_at(const uint8_t *data, d4r_dtype dtype, size_t index)
 {
-    const d4r_m_tensor *tensor = &d4r_m_tensors[index];
-    const uint8_t *data = weights->data + weights->offset[index];
-    size_t count = d4r_m_tensor_elements(tensor), zeros = 0;
+    float value;
+    uint16_t half;
+    if (dtype == D4R_DTYPE_F8_E4M3) return d4r_e4m3_to_float(data[index]);
+    if (dtype == D4R_DTYPE_F32) {
+        memcpy(&value, data + 4 * index, sizeof value);
+        return value;
+    }
+    memcpy(&half, data + 2 * index, sizeof half);
+    return dtype == D4R_DTYPE_F16 ? d4r_half_to_float(half) : d4r_bfloat_to_float(half);
+}
+
+static struct statistics measure(const weights_file *weights, const d4r_tensor *tensor)
+{
+    const uint8_t *data = weights->data + tensor->offset;
+    size_t zeros = 0;
     struct statistics s = {INFINITY, -INFINITY, 0, 0};
-    for (size_t i = 0; i < count; i++) {
-        float value;
-        if (tensor->kind == D4R_M_WEIGHT)
-            value = d4r_e4m3_to_float(data[i]);
-        else
-            memcpy(&value, data + 4 * i, sizeof value);
+    for (size_t i = 0; i < tensor->elements; i++) {
+        const float value = value_at(data, tensor->dtype, i);
         s.minimum = fmin(s.minimum, value);
         s.maximum = fmax(s.maximum, value);
         s.rms += (double)value * value;
         zeros += value == 0;
     }
-    s.rms = sqrt(s.rms / (double)count);
-    s.zeros = (double)zeros / (double)count;
+    s.rms = sqrt(s.rms / (double)tensor->elements);
+    s.zeros = (double)zeros / (double)tensor->elements;
     return s;
 }
 
-static void inspect_text(const char *path, const d4r_model_info *info, const d4r_manifest *manifest,
-                         const d4r_m_weights *weights)
+static void print_tensor(const weights_file *weights, const d4r_tensor *tensor)
 {
-    char text[1024], name[1024], licence[1024];
-    printf("model       %s\nname        %s\nlicence     %s\npreset      M\nparameters  %" PRIu64
-           "\npacked      %" PRIu64 " bytes\n%-20s %s\n",
-           safe(path, text), safe(info->name, name), safe(info->licence, licence), info->parameter_count,
-           info->packed_bytes, D4R_MANIFEST_NAME, info->sha256);
-    for (int i = 0; i < D4R_FILE_COUNT; i++)
-        printf("%-20s %s %9" PRIu64 " bytes\n", d4r_model_file_names[i], manifest->files[i].sha256,
-               manifest->files[i].size);
-    printf("\n%-20s %-5s %9s %11s %11s %11s %8s\n", "tensor", "type", "shape", "min", "max", "rms", "zeros");
-    for (int i = 0; i < D4R_M_TENSOR_COUNT; i++) {
-        const d4r_m_tensor *tensor = &d4r_m_tensors[i];
-        struct statistics s = measure(weights, i);
-        char shape[24];
-        snprintf(shape, sizeof shape, tensor->kind == D4R_M_BIAS ? "%u" : "%ux%u", tensor->rows,
-                 tensor->cols);
-        printf("%-20s %-5s %9s %11.5g %11.5g %11.5g %7.2f%%\n", tensor->name,
-               tensor->kind == D4R_M_WEIGHT ? "e4m3" : "f32", shape, s.minimum, s.maximum, s.rms,
-               100 * s.zeros);
-    }
+    const struct statistics s = measure(weights, tensor);
+    char shape[48];
+    if (tensor->dimensions == 1)
+        snprintf(shape, sizeof shape, "%" PRIu64, tensor->shape[0]);
+    else
+        snprintf(shape, sizeof shape, "%" PRIu64 "x%" PRIu64, tensor->shape[0], tensor->shape[1]);
+    printf("%-20s %-7s %9s %11.5g %11.5g %11.5g %7.2f%%\n", tensor->name, d4r_dtype_name(tensor->dtype),
+           shape, s.minimum, s.maximum, s.rms, 100 * s.zeros);
 }
 
-static cJSON *tensor_json(const d4r_m_weights *weights, int index)
+static void inspect_text(const char *path, const d4r_model_info *info, const d4r_manifest *manifest,
+                         const weights_file *weights)
 {
-    const d4r_m_tensor *tensor = &d4r_m_tensors[index];
-    struct statistics s = measure(weights, index);
+    char text[1024], name[1024], licence[1024];
+    printf("model       %s\nname        %s\nlicence     %s\npreset      %s\nparameters  %" PRIu64
+           "\npacked      %" PRIu64 " bytes\n%-20s %s\n",
+           safe(path, text), safe(info->name, name), safe(info->licence, licence),
+           d4r_preset_format_find(info->preset)->name, info->parameter_count, info->packed_bytes,
+           D4R_MANIFEST_NAME, info->sha256);
+    for (int i = 0; i < D4R_FILE_COUNT; i++)
+        if (manifest->files[i].sha256[0])
+            printf("%-20s %s %9" PRIu64 " bytes\n", d4r_model_file_names[i], manifest->files[i].sha256,
+                   manifest->files[i].size);
+    printf("\n%-20s %-7s %9s %11s %11s %11s %8s\n", "tensor", "type", "shape", "min", "max", "rms", "zeros");
+    for (size_t i = 0; i < weights->tensors.count; i++) print_tensor(weights, &weights->tensors.tensors[i]);
+}
+
+static cJSON *tensor_json(const weights_file *weights, const d4r_tensor *tensor)
+{
+    const struct statistics s = measure(weights, tensor);
     cJSON *entry = cJSON_CreateObject();
-    int shape[2] = {(int)tensor->rows, (int)tensor->cols};
+    int shape[2] = {(int)tensor->shape[0], (int)tensor->shape[1]};
     cJSON_AddStringToObject(entry, "name", tensor->name);
-    cJSON_AddStringToObject(entry, "dtype", tensor->kind == D4R_M_WEIGHT ? "F8_E4M3" : "F32");
-    cJSON_AddItemToObject(entry, "shape", cJSON_CreateIntArray(shape, tensor->kind == D4R_M_BIAS ? 1 : 2));
+    cJSON_AddStringToObject(entry, "dtype", d4r_dtype_name(tensor->dtype));
+    cJSON_AddItemToObject(entry, "shape", cJSON_CreateIntArray(shape, (int)tensor->dimensions));
     cJSON_AddNumberToObject(entry, "min", s.minimum);
     cJSON_AddNumberToObject(entry, "max", s.maximum);
     cJSON_AddNumberToObject(entry, "rms", s.rms);
@@ -282,23 +388,25 @@ static cJSON *tensor_json(const d4r_m_weights *weights, int index)
 }
 
 static bool inspect_json(const d4r_model_info *info, const d4r_manifest *manifest,
-                         const d4r_m_weights *weights)
+                         const weights_file *weights)
 {
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "name", info->name);
     cJSON_AddStringToObject(root, "licence", info->licence);
-    cJSON_AddStringToObject(root, "preset", "M");
+    cJSON_AddStringToObject(root, "preset", d4r_preset_format_find(info->preset)->name);
     cJSON_AddNumberToObject(root, "parameters", (double)info->parameter_count);
     cJSON_AddNumberToObject(root, "packed_bytes", (double)info->packed_bytes);
     cJSON_AddStringToObject(root, "sha256", info->sha256);
     cJSON *files = cJSON_AddObjectToObject(root, "files");
     for (int i = 0; i < D4R_FILE_COUNT; i++) {
+        if (!manifest->files[i].sha256[0]) continue;
         cJSON *entry = cJSON_AddObjectToObject(files, d4r_model_file_names[i]);
         cJSON_AddNumberToObject(entry, "size", (double)manifest->files[i].size);
         cJSON_AddStringToObject(entry, "sha256", manifest->files[i].sha256);
     }
     cJSON *tensors = cJSON_AddArrayToObject(root, "tensors");
-    for (int i = 0; i < D4R_M_TENSOR_COUNT; i++) cJSON_AddItemToArray(tensors, tensor_json(weights, i));
+    for (size_t i = 0; i < weights->tensors.count; i++)
+        cJSON_AddItemToArray(tensors, tensor_json(weights, &weights->tensors.tensors[i]));
     char *text = cJSON_Print(root);
     if (text) puts(text);
     cJSON_free(text);
@@ -317,24 +425,26 @@ static d4r_status read_again(const char *directory, const char *name, uint8_t **
 
 static d4r_status inspect(const char *directory, bool json, const d4r_model_info *info)
 {
-    uint8_t *text = NULL, *file = NULL;
-    char *text_path = NULL, *file_path = NULL;
+    uint8_t *text = NULL;
+    char *text_path = NULL;
     size_t text_size = 0, size = 0;
     d4r_manifest manifest;
-    d4r_m_weights weights = {0};
+    weights_file weights = {0};
     d4r_status status = read_again(directory, D4R_MANIFEST_NAME, &text, &text_size, &text_path);
     if (status == D4R_OK)
         status = d4r_manifest_parse(text_path, (const char *)text, text_size, cli_log(), &manifest);
     if (status == D4R_OK)
-        status = read_again(directory, d4r_model_file_names[D4R_FILE_SAFETENSORS], &file, &size, &file_path);
-    if (status == D4R_OK) status = d4r_m_weights_read(file_path, file, size, cli_log(), &weights, NULL);
+        status = read_again(directory, d4r_model_file_names[D4R_FILE_SAFETENSORS], &weights.data, &size,
+                            &weights.path);
+    if (status == D4R_OK)
+        status = d4r_safetensors_parse(weights.path, weights.data, size, size, cli_log(), &weights.tensors);
     if (status == D4R_OK && !json) inspect_text(directory, info, &manifest, &weights);
     if (status == D4R_OK && json && !inspect_json(info, &manifest, &weights))
         status = d4r_fail(cli_log(), D4R_ERROR_MEMORY, "%s: no memory for the JSON text", directory);
-    d4r_m_weights_free(&weights);
-    free(file_path);
+    d4r_safetensors_free(&weights.tensors);
+    free(weights.path);
+    free(weights.data);
     free(text_path);
-    free(file);
     free(text);
     return status;
 }
@@ -358,33 +468,52 @@ enum {
     OPTION_FORCE,
     OPTION_QUIET,
     OPTION_JSON,
-    OPTION_SIGMA,
-    OPTION_WEIGHT,
-    OPTION_HISTORY_FLOOR,
-    OPTION_OUTPUT_FLOOR,
-    OPTION_CANDIDATE,
-    OPTION_RECURRENT
+    OPTION_PRESET,
+    OPTION_TABLES,
+    OPTION_NUMBER /* the first of `numbers` */
 };
 
-static const struct option option_table[] = {{"name", required_argument, NULL, OPTION_NAME},
-                                             {"licence", required_argument, NULL, OPTION_LICENCE},
-                                             {"license", required_argument, NULL, OPTION_LICENCE},
-                                             {"force", no_argument, NULL, OPTION_FORCE},
-                                             {"quiet", no_argument, NULL, OPTION_QUIET},
-                                             {"json", no_argument, NULL, OPTION_JSON},
-                                             {"sigma", required_argument, NULL, OPTION_SIGMA},
-                                             {"weight", required_argument, NULL, OPTION_WEIGHT},
-                                             {"history-floor", required_argument, NULL, OPTION_HISTORY_FLOOR},
-                                             {"output-floor", required_argument, NULL, OPTION_OUTPUT_FLOOR},
-                                             {"candidate", required_argument, NULL, OPTION_CANDIDATE},
-                                             {"recurrent", required_argument, NULL, OPTION_RECURRENT},
-                                             {NULL, 0, NULL, 0}};
+#define NUMBER(name, preset, field)                   \
+    {                                                 \
+        name, preset, offsetof(struct options, field) \
+    }
+/* What `neutral` takes. */
+static const struct number {
+    const char *name;
+    d4r_preset preset;
+    size_t field;
+} numbers[] = {
+    NUMBER("sigma", D4R_PRESET_M, m.sigma),
+    NUMBER("weight", D4R_PRESET_M, m.weight),
+    NUMBER("history-floor", D4R_PRESET_M, m.history_floor),
+    NUMBER("output-floor", D4R_PRESET_M, m.output_floor),
+    NUMBER("candidate", D4R_PRESET_M, m.candidate),
+    NUMBER("recurrent", D4R_PRESET_M, m.recurrent),
+    NUMBER("column", D4R_PRESET_K, k.column),
+    NUMBER("row", D4R_PRESET_K, k.row),
+    NUMBER("gain", D4R_PRESET_K, k.gain),
+    NUMBER("keep", D4R_PRESET_K, k.keep),
+    NUMBER("show", D4R_PRESET_K, k.show),
+    NUMBER("own", D4R_PRESET_K, k.own),
+    NUMBER("clip", D4R_PRESET_K, k.clip),
+    NUMBER("box", D4R_PRESET_K, k.box),
+};
+#define NUMBERS (sizeof numbers / sizeof numbers[0])
+
+static const struct option plain_options[] = {{"name", required_argument, NULL, OPTION_NAME},
+                                              {"licence", required_argument, NULL, OPTION_LICENCE},
+                                              {"license", required_argument, NULL, OPTION_LICENCE},
+                                              {"force", no_argument, NULL, OPTION_FORCE},
+                                              {"quiet", no_argument, NULL, OPTION_QUIET},
+                                              {"json", no_argument, NULL, OPTION_JSON},
+                                              {"preset", required_argument, NULL, OPTION_PRESET},
+                                              {"tables", required_argument, NULL, OPTION_TABLES}};
+#define PLAIN_OPTIONS (sizeof plain_options / sizeof plain_options[0])
 
 #define ALLOW(option) (1u << ((option)-OPTION_NAME))
-#define ALLOW_OUTPUT (ALLOW(OPTION_NAME) | ALLOW(OPTION_LICENCE) | ALLOW(OPTION_FORCE) | ALLOW(OPTION_QUIET))
-#define ALLOW_NEUTRAL                                                                                        \
-    (ALLOW(OPTION_SIGMA) | ALLOW(OPTION_WEIGHT) | ALLOW(OPTION_HISTORY_FLOOR) | ALLOW(OPTION_OUTPUT_FLOOR) | \
-     ALLOW(OPTION_CANDIDATE) | ALLOW(OPTION_RECURRENT))
+#define ALLOW_OUTPUT                                                                          \
+    (ALLOW(OPTION_NAME) | ALLOW(OPTION_LICENCE) | ALLOW(OPTION_FORCE) | ALLOW(OPTION_QUIET) | \
+     ALLOW(OPTION_PRESET))
 
 static const struct command {
     const char *name;
@@ -392,8 +521,8 @@ static const struct command {
     int arguments;
     unsigned allowed;
 } commands[] = {
-    {"pack", command_pack, 2, ALLOW_OUTPUT},
-    {"neutral", command_neutral, 1, ALLOW_OUTPUT | ALLOW_NEUTRAL},
+    {"pack", command_pack, 2, ALLOW_OUTPUT | ALLOW(OPTION_TABLES)},
+    {"neutral", command_neutral, 1, ALLOW_OUTPUT | ALLOW(OPTION_NUMBER)},
     {"inspect", command_inspect, 1, ALLOW(OPTION_JSON)},
     {"verify", command_verify, 1, ALLOW(OPTION_QUIET)},
 };
@@ -405,51 +534,69 @@ static bool parse_number(const char *text, float *value)
     return end != text && !*end && isfinite(*value);
 }
 
-static bool apply_option(struct options *options, int option, const char *value)
+/* CLI_OK, or CLI_USAGE after a message. */
+static int apply_option(struct options *options, int option, const char *value)
 {
     switch (option) {
     case OPTION_NAME:
         options->name = value;
-        return true;
+        return CLI_OK;
     case OPTION_LICENCE:
         options->licence = value;
-        return true;
+        return CLI_OK;
     case OPTION_FORCE:
         options->force = true;
-        return true;
+        return CLI_OK;
     case OPTION_QUIET:
         options->quiet = true;
-        return true;
+        return CLI_OK;
     case OPTION_JSON:
         options->json = true;
-        return true;
-    case OPTION_SIGMA:
-        return parse_number(value, &options->neutral.sigma);
-    case OPTION_WEIGHT:
-        return parse_number(value, &options->neutral.weight);
-    case OPTION_HISTORY_FLOOR:
-        return parse_number(value, &options->neutral.history_floor);
-    case OPTION_OUTPUT_FLOOR:
-        return parse_number(value, &options->neutral.output_floor);
-    case OPTION_CANDIDATE:
-        return parse_number(value, &options->neutral.candidate);
+        return CLI_OK;
+    case OPTION_TABLES:
+        options->tables = value;
+        return CLI_OK;
+    case OPTION_PRESET:
+        options->preset = d4r_preset_format_named(value);
+        return options->preset ? CLI_OK : cli_usage_error("--preset: '%s' is neither M nor K", value);
     default:
-        return parse_number(value, &options->neutral.recurrent);
+        if (parse_number(value, (float *)((char *)options + numbers[option - OPTION_NUMBER].field)))
+            return CLI_OK;
+        return cli_usage_error("%s is not a number", value);
     }
+}
+
+/* Both kinds of options, for getopt. */
+static void list_options(struct option list[PLAIN_OPTIONS + NUMBERS + 1])
+{
+    memcpy(list, plain_options, sizeof plain_options);
+    for (size_t i = 0; i < NUMBERS; i++)
+        list[PLAIN_OPTIONS + i] =
+            (struct option){numbers[i].name, required_argument, NULL, OPTION_NUMBER + (int)i};
+    list[PLAIN_OPTIONS + NUMBERS] = (struct option){0};
 }
 
 static int run_command(const struct command *command, int argc, char **argv)
 {
-    struct options options = {.neutral = d4r_m_neutral_default()};
+    struct options options = {.preset = d4r_preset_format_find(D4R_PRESET_M),
+                              .m = d4r_m_neutral_default(),
+                              .k = d4r_k_neutral_default()};
+    struct option list[PLAIN_OPTIONS + NUMBERS + 1];
+    bool given[NUMBERS] = {false};
     int option, index = 0;
+    list_options(list);
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":", option_table, &index)) != -1) {
+    while ((option = getopt_long(argc, argv, ":", list, &index)) != -1) {
         if (option == ':') return cli_usage_error("%s needs a value", argv[optind - 1]);
         if (option == '?') return cli_usage_error("unknown option %s", argv[optind - 1]);
-        if (!(command->allowed & ALLOW(option)))
-            return cli_usage_error("--%s does not go with this command", option_table[index].name);
-        if (!apply_option(&options, option, optarg)) return cli_usage_error("%s is not a number", optarg);
+        if (!(command->allowed & ALLOW(option < OPTION_NUMBER ? option : OPTION_NUMBER)))
+            return cli_usage_error("--%s does not go with this command", list[index].name);
+        if (apply_option(&options, option, optarg) != CLI_OK) return CLI_USAGE;
+        if (option >= OPTION_NUMBER) given[option - OPTION_NUMBER] = true;
     }
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (given[i] && numbers[i].preset != options.preset->preset)
+            return cli_usage_error("--%s is not of preset %s", numbers[i].name, options.preset->name);
     if (argc - optind != command->arguments)
         return cli_usage_error(command->arguments == 2 ? "%s needs SAFETENSORS and OUT"
                                                        : "%s needs one directory",

@@ -43,7 +43,7 @@ static void write_model(const char *path)
     for (int i = 0; i < D4R_M_TENSOR_COUNT; i++)
         if (strcmp(d4r_m_tensors[i].name, "expansion.bias") != 0)
             random_tensor(&d4r_m_tensors[i], weights.data + weights.offset[i], &state);
-    must(d4r_model_write(path, false, &weights, "random", "none", NULL) == D4R_OK, "cannot write the model");
+    must(d4r_m_model_write(path, false, &weights, "random", "none", NULL) == D4R_OK, "cannot write the model");
     d4r_m_weights_free(&weights);
 }
 
