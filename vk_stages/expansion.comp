@@ -1,5 +1,6 @@
 // Expansion: head tokens to 17 values a render pixel, and from these the recurrent feature, gates, mix of the
-// motion candidates and the Gaussian. An invocation owns a token, as in the input stage.
+// motion candidates and the Gaussian. An invocation owns a token; with SHARED_PRODUCT, as in the input stage, one pixel of
+// each of four tokens, whose inputs are in shared memory.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -53,6 +54,61 @@ void store_pixel(ivec2 pixel, vec4 v0, vec4 v4, vec4 v8, vec4 v12, float v16)
     store_covariance(pixel, v12.z, v12.w, v16);
 }
 
+#ifdef SHARED_PRODUCT
+const int group_tokens = D4R_TOKEN_GROUP * D4R_TOKEN_GROUP;
+shared vec4 inputs[64 * group_tokens / 4]; // [channel][token]
+
+// Tokens beyond the grid count as 0 and have no pixels. Grids are multiples of the work group, but the launch is not bound
+// to them.
+void load_inputs(ivec2 token, int index)
+{
+    bool inside = all(lessThan(token, p.grid));
+    int at = (token.y * p.grid.x + token.x) * 4;
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        uvec4 codes = inside ? head[at + i] : uvec4(0u);
+        [[unroll]] for (int k = 0; k < 16; k++)
+            inputs[((16 * i + k) * group_tokens + index) >> 2][index & 3] =
+                fp8_value(codes[k >> 2] >> (8 * (k & 3)) & 255u);
+    }
+}
+
+void main()
+{
+    int index = int(gl_LocalInvocationIndex);
+    int four = index & 15, q = index >> 4;
+    load_inputs(ivec2(gl_GlobalInvocationID.xy), index);
+    barrier();
+    int bias = D4R_WEIGHT_EXPANSION_BIAS + q * 5;
+    vec4 v0[4], v4[4], v8[4], v12[4];
+    float v16[4];
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        v0[i] = weights[bias];
+        v4[i] = weights[bias + 1];
+        v8[i] = weights[bias + 2];
+        v12[i] = weights[bias + 3];
+        v16[i] = weights[bias + 4].x;
+    }
+    [[dont_unroll]] for (int k = 0; k < 64; k++) {
+        vec4 x = inputs[k * group_tokens / 4 + four];
+        int row = D4R_WEIGHT_EXPANSION + (q * 64 + k) * 5;
+        vec4 w0 = weights[row], w4 = weights[row + 1], w8 = weights[row + 2], w12 = weights[row + 3];
+        float w16 = weights[row + 4].x;
+        [[unroll]] for (int i = 0; i < 4; i++) {
+            v0[i] += x[i] * w0;
+            v4[i] += x[i] * w4;
+            v8[i] += x[i] * w8;
+            v12[i] += x[i] * w12;
+            v16[i] += x[i] * w16;
+        }
+    }
+    ivec2 first = ivec2(gl_WorkGroupID.xy) * D4R_TOKEN_GROUP + ivec2(4 * (four & 1), four >> 1);
+    [[unroll]] for (int i = 0; i < 4; i++) {
+        ivec2 pixel = (first + ivec2(i, 0)) * 2 + ivec2(q & 1, q >> 1);
+        if (all(lessThan(pixel, p.render)))
+            store_pixel(pixel, rounded(v0[i]), rounded(v4[i]), rounded(v8[i]), rounded(v12[i]), fp8_round(v16[i]));
+    }
+}
+#else
 void main()
 {
     ivec2 token = ivec2(gl_GlobalInvocationID.xy);
@@ -80,3 +136,4 @@ void main()
         store_pixel(pixel, rounded(v0), rounded(v4), rounded(v8), rounded(v12), fp8_round(v16));
     }
 }
+#endif

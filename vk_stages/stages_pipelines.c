@@ -1,7 +1,10 @@
 /* Preset M's pipelines, one a stage; the reconstruction has one a tier of its shared tile. */
 #include "vk_stages/stages_internal.h"
 #include <stdlib.h>
+#include <string.h>
 #include "runtime/base/log.h"
+
+enum { VENDOR_NVIDIA = 0x10de };
 
 #define SHADER(name)              \
     extern const uint32_t name[]; \
@@ -10,6 +13,8 @@ SHADER(d4r_spv_exposure_sum)
 SHADER(d4r_spv_exposure)
 SHADER(d4r_spv_input)
 SHADER(d4r_spv_expansion)
+SHADER(d4r_spv_input_shared)
+SHADER(d4r_spv_expansion_shared)
 SHADER(d4r_spv_reconstruction)
 SHADER(d4r_spv_downsample_rgba16f)
 SHADER(d4r_spv_downsample_rgb10a2)
@@ -33,17 +38,29 @@ static d4r_stage_code downsample_code(VkFormat storage)
 
 /* ---- pipelines ---- */
 
-/* output: of the downsample, which has a pipeline a format. */
-static d4r_stage_code code_of(enum d4r_m_pipeline pipeline, size_t output)
+/* Where a load of one address for all invocations costs as much as any other; elsewhere such loads are scalar. */
+static bool shared_products(const d4r_vk *vk)
 {
+    const char *given = getenv("D4R_STAGE_PRODUCTS");
+    if (given) return !strcmp(given, "shared");
+    return vk->properties.vendorID == VENDOR_NVIDIA;
+}
+
+/* output: of the downsample, which has a pipeline a format. */
+static d4r_stage_code code_of(const d4r_vk *vk, enum d4r_m_pipeline pipeline, size_t output)
+{
+    const bool shared = shared_products(vk);
     switch (pipeline) {
     case D4R_M_EXPOSURE_SUM:
         return (d4r_stage_code){"exposure_sum", d4r_spv_exposure_sum, d4r_spv_exposure_sum_size, 0};
     case D4R_M_EXPOSURE:
         return (d4r_stage_code){"exposure", d4r_spv_exposure, d4r_spv_exposure_size, 0};
     case D4R_M_INPUT:
+        if (shared) return (d4r_stage_code){"input", d4r_spv_input_shared, d4r_spv_input_shared_size, 0};
         return (d4r_stage_code){"input", d4r_spv_input, d4r_spv_input_size, 0};
     case D4R_M_EXPANSION:
+        if (shared)
+            return (d4r_stage_code){"expansion", d4r_spv_expansion_shared, d4r_spv_expansion_shared_size, 0};
         return (d4r_stage_code){"expansion", d4r_spv_expansion, d4r_spv_expansion_size, 0};
     case D4R_M_RECONSTRUCTION_10:
         return (d4r_stage_code){"reconstruction 10", d4r_spv_reconstruction, d4r_spv_reconstruction_size, 10};
@@ -59,7 +76,7 @@ static d4r_stage_code code_of(enum d4r_m_pipeline pipeline, size_t output)
 static d4r_status create_pipeline(const d4r_m_programs *programs, enum d4r_m_pipeline which, size_t output,
                                   VkPipeline *pipeline)
 {
-    const d4r_stage_code code = code_of(which, output);
+    const d4r_stage_code code = code_of(programs->vk, which, output);
     return d4r_create_stage_pipeline(programs->vk, programs->pipeline_layout, &code, programs->exact_filter,
                                      programs->ldr, d4r_output_flags(output, programs->ldr), pipeline);
 }
