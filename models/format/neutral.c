@@ -87,14 +87,14 @@ d4r_status d4r_m_neutral_fill(d4r_m_neutral *params, const d4r_log *log, d4r_m_w
 
 d4r_k_neutral d4r_k_neutral_default(void)
 {
-    return (d4r_k_neutral){.column = 2.0f,
+    return (d4r_k_neutral){.column = 2.5f,
                            .row = 1.0f,
                            .gain = 1.0f,
                            .keep = 0.95f,
                            .show = 0.001f,
                            .own = 0.001f,
                            .clip = 0.5f,
-                           .box = 1.5f};
+                           .box = 2.5f};
 }
 
 static float logit(float value, float range)
