@@ -104,7 +104,8 @@ rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *model)
                                   .tokens = r->tokens.buffer,
                                   .head = r->head.buffer,
                                   .token_bytes = tokens,
-                                  .head_bytes = head};
+                                  .head_bytes = head,
+                                  .share = params->share};
     rig_require(d4r_stages_create(r->preset->ops, &desc, &r->stages) == D4R_OK, "d4r_stages_create failed");
     r->stored_color = malloc((size_t)m.width * m.height * 16);
     r->stored_motion = malloc((size_t)o.width * o.height * 8);

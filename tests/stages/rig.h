@@ -15,7 +15,8 @@ typedef struct rig_params {
     d4r_conventions conventions;
     VkFormat output_format;
     bool hardware_filter;
-    bool f32_inputs; /* RGBA32F and RG32F; else RGBA16F and RG16F */
+    const d4r_stages *share; /* pipelines from these where they fit; may be NULL */
+    bool f32_inputs;         /* RGBA32F and RG32F; else RGBA16F and RG16F */
     uint32_t origin; /* of every rectangle, in images that are larger by twice that and hold NaN around it */
 } rig_params;
 

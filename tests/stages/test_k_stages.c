@@ -37,11 +37,27 @@ static void assert_good(const char *name, const rig_result *s)
     assert_int_equal(device.messages, 0);
 }
 
+/* Pipelines are made once a range (HDR, LDR) and shared by all rigs with the exact filter, whatever their sizes and formats. */
+static rig *keepers[2];
+
+static rig *create_rig(const rig_params *params)
+{
+    const bool ldr = params->conventions.ldr;
+    rig_params p = hdr(8, 8);
+    if (!keepers[ldr]) {
+        p.conventions.ldr = ldr;
+        keepers[ldr] = rig_create(&device, &p, tables);
+    }
+    p = *params;
+    p.share = rig_stages(keepers[ldr]);
+    return rig_create(&device, &p, tables);
+}
+
 typedef void (*edit_fn)(content *c, const rig_params *params, int frame);
 
 static rig_result run_frames(const rig_params *params, d4r_size render, int frames, edit_fn edit)
 {
-    rig *r = rig_create(&device, params, tables);
+    rig *r = create_rig(params);
     rig_result result = rig_result_start();
     for (int i = 0; i < frames; i++) {
         content c = content_random(params, render, i);
@@ -147,7 +163,7 @@ static void test_black(void **state)
     for (int ldr = 0; ldr < 2; ldr++) {
         rig_params p = hdr(40, 40);
         p.conventions.ldr = ldr;
-        rig *r = rig_create(&device, &p, tables);
+        rig *r = create_rig(&p);
         rig_result result = rig_result_start();
         for (int i = 0; i < 3; i++) {
             content c = content_random(&p, (d4r_size){20, 20}, i);
@@ -218,7 +234,7 @@ static void test_render_size_changes(void **state)
         rig_params p = hdr(160, 150);
         p.origin = 1;
         p.conventions.motion_jittered = jittered;
-        rig *r = rig_create(&device, &p, tables);
+        rig *r = create_rig(&p);
         rig_result result = rig_result_start();
         for (int i = 0; i < 8; i++) {
             content c = content_random(&p, sizes[i], i);
@@ -273,7 +289,7 @@ static void test_one_nan_does_not_spread(void **state)
     uint16_t *plain = malloc(3 * bytes);
     int near = 0, far = 0;
     for (int bad = 0; bad < 2; bad++) {
-        rig *r = rig_create(&device, &p, tables);
+        rig *r = create_rig(&p);
         rig_result result = rig_result_start();
         for (int i = 0; i < 3; i++) {
             content c = content_random(&p, (d4r_size){64, 64}, i);
@@ -302,7 +318,7 @@ static void test_bad_head(void **state)
     static uint16_t head[HEAD_BYTES / 2];
     uint64_t s = 3;
     rig_params p = hdr(128, 128);
-    rig *r = rig_create(&device, &p, tables);
+    rig *r = create_rig(&p);
     rig_result result = rig_result_start();
     for (int i = 0; i < 3; i++) {
         for (size_t k = 0; k < HEAD_BYTES / 2; k++)
@@ -336,7 +352,7 @@ static void test_bad_history(void **state)
     for (int hardware = 0; hardware < 2; hardware++) {
         rig_params p = hdr(128, 128);
         p.hardware_filter = hardware;
-        rig *r = rig_create(&device, &p, tables);
+        rig *r = create_rig(&p);
         rig_result result = rig_result_start();
         for (int i = 0; i < 3; i++) {
             content c = content_random(&p, (d4r_size){64, 64}, i);
@@ -382,7 +398,7 @@ static void test_still_image_is_a_mean(void **state)
     fill_head(head, v);
     rig_params p = hdr(64, 64);
     p.conventions.exposure_mode = D4R_EXPOSURE_SCALAR;
-    rig *r = rig_create(&device, &p, tables);
+    rig *r = create_rig(&p);
     rig_result result = rig_result_start();
     for (int i = 0; i < 6; i++) {
         content c = content_random(&p, (d4r_size){32, 32}, 0);
@@ -419,6 +435,8 @@ int main(void)
     if (set_up() != 0) return 77;
     rig_random_tables(5, tables);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    for (int i = 0; i < 2; i++)
+        if (keepers[i]) rig_destroy(keepers[i]);
     vk_test_destroy(&device);
     return failed;
 }

@@ -1,4 +1,4 @@
-/* Ordering: synchronisation validation is silent over frames in one command buffer and in separate submissions, and
+/* Ordering, of the preset named by the first argument (M): synchronisation validation is silent over frames in one command buffer and in separate submissions, and
  * reports when any one barrier is left out; frames recorded ahead equal frames run one by one; nothing is allocated
  * once every set of views has been seen. */
 #include <setjmp.h>
@@ -9,14 +9,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "models/format/m_layout.h"
 #include "tests/stages/content.h"
+#include "tests/stages/k_ref.h"
 
 static vk_test device;
-static uint8_t weights[D4R_M_STAGE_BYTES];
-
-static const rig_params params = {
+static uint8_t model[2 * K_REF_TABLES * K_REF_TABLE_VALUES]; /* or the weights of M, which are fewer */
+static rig_params params = {
     .output = {96, 96}, .max_render = {64, 64}, .output_format = VK_FORMAT_R16G16B16A16_SFLOAT};
+
+/* What a preset's frames have. */
+static const struct expectation {
+    const rig_preset *preset;
+    void (*fill)(uint64_t seed, uint8_t *model);
+    int frames;   /* so many that the last one measures the exposure */
+    int barriers; /* of such a frame */
+    const char *marks;
+    uint64_t device_bytes, weight_bytes; /* at least */
+} presets[2] = {{&rig_m, rig_random_weights, 2, 7,
+                 "begin exposure input acquire expansion reconstruction downsample ", 2 * 144 * 144 * 8,
+                 41536},
+                {&rig_k, rig_random_tables, 3, 5, "begin exposure input acquire reconstruction ",
+                 2 * 96 * 96 * 8, 196608}},
+  *expected;
 
 /* ---- leaving out one barrier */
 
@@ -34,21 +48,21 @@ static VKAPI_ATTR void VKAPI_CALL counting_barrier(VkCommandBuffer commands, VkP
     real_barrier(commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images);
 }
 
-/* Records two frames, in one command buffer or in four submissions without waits between them. Barrier `drop` of the
- * second frame is left out (-1: none). Returns the number of its barriers. */
-static int run_two_frames(bool together, int drop)
+/* Records frames, in one command buffer or in two submissions each without waits between them. Barrier `drop` of the
+ * last frame is left out (-1: none). Returns the number of its barriers. */
+static int run_frames(bool together, int drop)
 {
-    rig *r = rig_create(&device, &params, weights);
-    VkCommandBuffer commands[4] = {0};
+    rig *r = rig_create(&device, &params, model);
+    VkCommandBuffer commands[6] = {0};
     int used = 0;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < expected->frames; i++) {
         content c = content_random(&params, (d4r_size){64, 64}, 0);
         if (i == 0)
-            rig_upload(r, &c.input); /* both frames read the same images: no upload in between */
+            rig_upload(r, &c.input); /* all frames read the same images: no upload in between */
         else
             rig_repeat(r);
         content_free(&c);
-        if (i == 1) {
+        if (i == expected->frames - 1) {
             real_barrier = device.vk.fn.vkCmdPipelineBarrier;
             device.vk.fn.vkCmdPipelineBarrier = counting_barrier;
             barrier_count = 0;
@@ -70,15 +84,15 @@ static int run_two_frames(bool together, int drop)
 static void barriers_are_exact(bool together)
 {
     const unsigned before = device.messages;
-    const int count = run_two_frames(together, -1);
-    assert_int_equal(count, 7); /* the table of docs/stages.md */
+    const int count = run_frames(together, -1);
+    assert_int_equal(count, expected->barriers); /* docs/stages.md, docs/stages_k.md */
     assert_int_equal(device.messages, before);
     device.quiet = true;
     for (int i = 0; i < count; i++) {
         const unsigned start = device.messages;
-        run_two_frames(together, i);
-        printf("%s, without barrier %d: %u messages\n", together ? "one command buffer" : "four submissions",
-               i, device.messages - start);
+        run_frames(together, i);
+        printf("%s, without barrier %d: %u messages\n", together ? "one command buffer" : "submissions", i,
+               device.messages - start);
         assert_true(device.messages > start);
         assert_non_null(strstr(device.last, "SYNC-HAZARD"));
     }
@@ -103,7 +117,7 @@ static void test_barriers_between_submissions(void **state)
 /* Three frames with different settings; recorded ahead: all before the first is submitted. */
 static void run_three(bool ahead, uint16_t *out)
 {
-    rig *r = rig_create(&device, &params, weights);
+    rig *r = rig_create(&device, &params, model);
     VkCommandBuffer commands[3];
     content c = content_random(&params, (d4r_size){64, 64}, 0);
     rig_upload(r, &c.input);
@@ -164,7 +178,7 @@ static void record_and_run(rig *r)
 static void test_views_are_cached(void **state)
 {
     (void)state;
-    rig *r = rig_create(&device, &params, weights);
+    rig *r = rig_create(&device, &params, model);
     content c = content_random(&params, (d4r_size){64, 64}, 0);
     rig_upload(r, &c.input);
     real_allocate = device.vk.fn.vkAllocateDescriptorSets;
@@ -194,7 +208,7 @@ static void test_views_are_cached(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    rig *r = rig_create(&device, &params, weights);
+    rig *r = rig_create(&device, &params, model);
     content c = content_random(&params, (d4r_size){64, 64}, 0);
     VkCommandBuffer commands = vk_test_begin(&device);
     assert_int_equal(rig_record_back(r, commands), D4R_ERROR_STATE); /* no front yet */
@@ -211,16 +225,39 @@ static void test_refusals(void **state)
     d4r_stages_desc desc = {.vk = &device.vk,
                             .output = {16384, 16384},
                             .max_render = {64, 64},
-                            .weights = weights,
+                            .weights = model,
+                            .weight_bytes = expected->preset->weight_bytes,
+                            .tables = model,
+                            .table_bytes = expected->preset->table_bytes,
                             .output_format = VK_FORMAT_R16G16B16A16_SFLOAT};
-    assert_int_equal(d4r_stages_create(&d4r_m_stages_ops, &desc, &stages),
-                     D4R_ERROR_FEATURE); /* beyond the device's limits */
+    const d4r_stages_ops *ops = expected->preset->ops;
+    desc.output.width = device.vk.properties.limits.maxImageDimension2D + 4;
+    assert_int_equal(d4r_stages_create(ops, &desc, &stages), D4R_ERROR_FEATURE);
     assert_null(stages);
     assert_non_null(strstr(device.last_log, "need"));
     desc.output = (d4r_size){64, 64};
     desc.output_format = VK_FORMAT_R32G32B32A32_UINT;
-    assert_int_equal(d4r_stages_create(&d4r_m_stages_ops, &desc, &stages), D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_stages_create(ops, &desc, &stages), D4R_ERROR_ARGUMENT);
     assert_null(stages);
+    if (expected->preset->table_bytes == 0) return;
+    params.max_render.height = 97;
+    r = rig_create(&device, &params, model);
+    c = content_random(&params, (d4r_size){64, 64}, 0);
+    rig_upload(r, &c.input);
+    c.input.settings.render = (d4r_size){64, 97};
+    rig_repeat_with(r, &c.input.settings);
+    commands = vk_test_begin(&device);
+    assert_int_equal(rig_record_front(r, commands), D4R_ERROR_ARGUMENT);
+    assert_non_null(strstr(device.last_log, "larger than the output"));
+    vk_test_submit(&device, commands);
+    content_free(&c);
+    rig_destroy(r);
+    params.max_render.height = 64;
+    desc.output_format = VK_FORMAT_R16G16B16A16_SFLOAT;
+    desc.table_bytes--;
+    assert_int_equal(d4r_stages_create(ops, &desc, &stages), D4R_ERROR_ARGUMENT);
+    assert_null(stages);
+    assert_non_null(strstr(device.last_log, "524287"));
     assert_int_equal(device.messages, 0);
 }
 
@@ -239,7 +276,7 @@ static void note(void *user, VkCommandBuffer commands, const char *stage)
 static void test_marker_and_resources(void **state)
 {
     (void)state;
-    rig *r = rig_create(&device, &params, weights);
+    rig *r = rig_create(&device, &params, model);
     d4r_stages *stages = rig_stages(r);
     d4r_stage_resource list[32];
     assert_int_equal(d4r_stages_resources(stages, list, 32), 0);
@@ -247,7 +284,7 @@ static void test_marker_and_resources(void **state)
     rig_upload(r, &c.input);
     d4r_stages_set_marker(stages, note, NULL);
     record_and_run(r);
-    assert_string_equal(seen, "begin exposure input acquire expansion reconstruction downsample ");
+    assert_string_equal(seen, expected->marks);
     const uint32_t count = d4r_stages_resources(stages, list, 32);
     assert_int_equal(d4r_stages_resources(stages, list, 1),
                      count); /* the count does not depend on the room */
@@ -255,14 +292,14 @@ static void test_marker_and_resources(void **state)
         assert_true((list[i].image != VK_NULL_HANDLE) != (list[i].buffer != VK_NULL_HANDLE));
         assert_true(list[i].extent.width > 0 && list[i].extent.height > 0 && list[i].channels > 0);
     }
-    assert_true(d4r_stages_device_bytes(stages) > 2 * 144 * 144 * 8);
-    assert_true(d4r_stages_weight_bytes(stages) >= 41536);
+    assert_true(d4r_stages_device_bytes(stages) > expected->device_bytes);
+    assert_true(d4r_stages_weight_bytes(stages) >= expected->weight_bytes);
     content_free(&c);
     rig_destroy(r);
     assert_int_equal(device.messages, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_barriers_in_one_command_buffer),
@@ -273,7 +310,9 @@ int main(void)
         cmocka_unit_test(test_marker_and_resources),
     };
     if (!vk_test_create(&device)) return 77;
-    rig_random_weights(8, weights);
+    expected = &presets[argc > 1 && strcmp(argv[1], "k") == 0];
+    params.preset = expected->preset;
+    expected->fill(8, model);
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     vk_test_destroy(&device);
     return failed;
