@@ -10,6 +10,7 @@ import torch
 
 import k_network
 import k_pipeline
+import network
 from presets import PRESETS
 
 SLOTS = 32
