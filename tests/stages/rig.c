@@ -59,8 +59,9 @@ static void create_images(rig *r)
     r->depth = input_image(r, "depth", VK_FORMAT_R32_SFLOAT, m, 4);
     r->exposure = input_image(r, "exposure", VK_FORMAT_R32_SFLOAT, (d4r_size){1, 1}, 4);
     const uint32_t ow = o.width + 2 * r->params.origin, oh = o.height + 2 * r->params.origin;
-    r->output = vk_test_image(r->t, "output", r->params.output_format, ow, oh, VK_IMAGE_USAGE_STORAGE_BIT,
-                              NULL, r->params.output_format == VK_FORMAT_R16G16B16A16_SFLOAT ? 8 : 4);
+    r->output = vk_test_image(r->t, "output", d4r_stages_output_storage(r->params.output_format), ow, oh,
+                              VK_IMAGE_USAGE_STORAGE_BIT, NULL,
+                              r->params.output_format == VK_FORMAT_R16G16B16A16_SFLOAT ? 8 : 4);
     r->images = (d4r_frame_images){.color = described(r, &r->color),
                                    .depth = described(r, &r->depth),
                                    .motion = described(r, &r->motion),

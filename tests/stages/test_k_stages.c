@@ -388,6 +388,67 @@ static void fill_head(uint16_t *head, const float v[8])
     }
 }
 
+/* ---- output formats */
+
+/* A pixel as red, green, blue of the stored range: channels in their places. */
+static double stored_value(VkFormat format, uint32_t bits, int channel)
+{
+    const bool swapped = format == VK_FORMAT_A2R10G10B10_UNORM_PACK32 || format == VK_FORMAT_B8G8R8A8_SRGB;
+    const int at = swapped ? 2 - channel : channel;
+    if (format == VK_FORMAT_B10G11R11_UFLOAT_PACK32)
+        return ref_half_value(
+            (uint16_t)(channel == 2 ? (bits >> 22) << 5 : (bits >> 11 * channel & 2047) << 4));
+    if (format == VK_FORMAT_A2R10G10B10_UNORM_PACK32) return (bits >> 10 * at & 1023) / 1023.0;
+    return (bits >> 8 * at & 255) / 255.0;
+}
+
+static double expected_value(VkFormat format, double v)
+{
+    if (format == VK_FORMAT_B10G11R11_UFLOAT_PACK32) return v;
+    v = fmin(fmax(v, 0), 1);
+    if (format != VK_FORMAT_B8G8R8A8_SRGB) return v;
+    return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1 / 2.4) - 0.055;
+}
+
+/* Two frames into a format, content and size as always here. */
+static void output_of(VkFormat format, void *pixels, size_t bytes)
+{
+    rig_params p = hdr(61, 59);
+    p.output_format = format;
+    rig *r = create_rig(&p);
+    rig_result result = rig_result_start();
+    for (int i = 0; i < 2; i++) {
+        content c = content_random(&p, (d4r_size){31, 30}, i);
+        rig_run(r, &c.input, &result);
+        content_free(&c);
+    }
+    memcpy(pixels, rig_read_output(r), bytes);
+    rig_destroy(r);
+}
+
+/* The other kinds of format hold what RGBA16F holds: one code of 8 or 10 bits, 2^-6 (blue 2^-5) of a small float. */
+static void test_output_formats(void **state)
+{
+    (void)state;
+    static const VkFormat formats[] = {VK_FORMAT_B10G11R11_UFLOAT_PACK32, VK_FORMAT_A2R10G10B10_UNORM_PACK32,
+                                       VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_B8G8R8A8_SRGB};
+    static uint16_t plain[61 * 59 * 4];
+    static uint32_t packed[61 * 59];
+    output_of(VK_FORMAT_R16G16B16A16_SFLOAT, plain, sizeof plain);
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        const VkFormat format = formats[f];
+        const bool small = format == VK_FORMAT_B10G11R11_UFLOAT_PACK32;
+        output_of(format, packed, sizeof packed);
+        for (int i = 0; i < 61 * 59 * 3; i++) {
+            const double v = expected_value(format, ref_half_value(plain[i / 3 * 4 + i % 3]));
+            const double code = format == VK_FORMAT_A2R10G10B10_UNORM_PACK32 ? 1 / 1023.0 : 1 / 255.0;
+            const double step = small ? fmax(v * (i % 3 == 2 ? 0x1p-5 : 0x1p-6), 0x1p-19) : code;
+            assert_true(fabs(stored_value(format, packed[i / 3], i % 3) - v) <= step);
+        }
+    }
+    assert_int_equal(device.messages, 0);
+}
+
 /* Nothing moves, the jitter stays, nothing is forgotten: what is shown is the mean of all frames, in linear light. f16 keeps the
  * history to 2.4e-4 of compressed range a frame, 6e-4 of linear light at 0.35. */
 static void test_still_image_is_a_mean(void **state)
@@ -424,13 +485,21 @@ static int set_up(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ratios),          cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_jitter),          cmocka_unit_test(test_ldr_and_formats),
-        cmocka_unit_test(test_black),           cmocka_unit_test(test_conventions),
-        cmocka_unit_test(test_reset),           cmocka_unit_test(test_render_size_changes),
-        cmocka_unit_test(test_bad_input),       cmocka_unit_test(test_one_nan_does_not_spread),
-        cmocka_unit_test(test_bad_head),        cmocka_unit_test(test_bad_history),
-        cmocka_unit_test(test_hardware_filter), cmocka_unit_test(test_still_image_is_a_mean),
+        cmocka_unit_test(test_ratios),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_jitter),
+        cmocka_unit_test(test_ldr_and_formats),
+        cmocka_unit_test(test_black),
+        cmocka_unit_test(test_conventions),
+        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_render_size_changes),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_one_nan_does_not_spread),
+        cmocka_unit_test(test_bad_head),
+        cmocka_unit_test(test_bad_history),
+        cmocka_unit_test(test_hardware_filter),
+        cmocka_unit_test(test_output_formats),
+        cmocka_unit_test(test_still_image_is_a_mean),
     };
     if (set_up() != 0) return 77;
     rig_random_tables(5, tables);
