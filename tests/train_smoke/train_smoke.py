@@ -1,5 +1,5 @@
-"""A few training steps on the CPU, small: gradients of the native stages, a loss that falls on a fixed batch, exact resume,
-export, and the exported file through d4r-model.
+"""A few training steps on the CPU, small, of both presets: gradients of the native stages and blocks, a loss that falls on a fixed
+batch, exact resume, export, and the exported files through d4r-model.
 
     train_smoke.py MODELS_TRAIN_FOLDER BUILD_FOLDER [D4R_MODEL]     exit 77 without PyTorch
 """
@@ -23,21 +23,25 @@ tool = sys.argv[3] if len(sys.argv) > 3 else None
 os.environ["D4R_TRAIN_BUILD"] = os.path.join(build, "native")
 sys.path.insert(0, folder)
 import export  # noqa: E402
+import test_k  # noqa: E402
 import test_stages  # noqa: E402
 import train  # noqa: E402
 
 
-def options(out, *more):
-    sys.argv = ["train.py", "--device", "cpu", "--out", out, "--batch", "2", "--frames", "2", "--size", "32", "--total", "40",
-                "--geometries", "2", "--warmup", "4", *more]
+SIZES = {"m": ["--batch", "2", "--size", "32"], "k": ["--batch", "1", "--size", "128"]}
+
+
+def options(preset, out, *more):
+    sys.argv = ["train.py", "--preset", preset, "--device", "cpu", "--out", out, "--frames", "2", "--total", "40", "--geometries", "2",
+                "--warmup", "4", *SIZES[preset], *more]
     os.makedirs(out, exist_ok=True)
     return train.arguments()
 
 
-def fresh(name, *more):
-    out = os.path.join(build, name)
+def fresh(preset, name, *more):
+    out = os.path.join(build, preset + "_" + name)
     shutil.rmtree(out, ignore_errors=True)
-    run = train.Run(options(out, *more))
+    run = train.Run(options(preset, out, *more))
     run.restart_clips()
     return run
 
@@ -46,8 +50,8 @@ def values(run):
     return torch.cat([t.reshape(-1) for t in run.optimiser.values + run.optimiser.average + run.optimiser.m + run.optimiser.v])
 
 
-def falling_loss():
-    run = fresh("falling")
+def falling_loss(preset):
+    run = fresh(preset, "falling")
     track, losses = run.tracks[0], []
     track.take()
     start = [getattr(track.state, n).clone() for n in track.state.NAMES]
@@ -57,46 +61,48 @@ def falling_loss():
             getattr(track.state, name).copy_(t)
         track.forward_backward()
         losses.append(float(track.loss))
-    print("loss on a fixed batch: %.5f -> %.5f" % (losses[0], losses[-1]))
+    print("%s: loss on a fixed batch: %.5f -> %.5f" % (preset, losses[0], losses[-1]))
     return losses[-1] < 0.97 * losses[0]
 
 
-def exact_resume():
-    run = fresh("resume", "--steps", "3")
+def exact_resume(preset, steps):
+    run = fresh(preset, "resume", "--steps", str(steps))
     run.train(time.time())
     run.save()
-    run.args.steps = 6
+    run.args.steps = 2 * steps
     run.train(time.time())
-    again = train.Run(options(run.args.out, "--steps", "6"))
+    again = train.Run(options(preset, run.args.out, "--steps", str(2 * steps)))
     again.load()
     again.restart_clips()
     again.train(time.time())
     same = torch.equal(values(run), values(again))
-    print("resume after 3 of 6 steps: %s" % ("identical" if same else "different"))
+    print("%s: resume after %d of %d steps: %s" % (preset, steps, 2 * steps, "identical" if same else "different"))
     size = os.path.getsize(run.path("checkpoint.pt"))
     print("checkpoint: %.1f MiB" % (size / 2 ** 20))
     return same and size <= 16 * 2 ** 20, run
 
 
-def exported(run, tool):
-    path = os.path.join(build, "weights.safetensors")
-    named = export.tensors(train.network.Parameters(*run.optimiser.average))
-    export.write_safetensors(path, named, {"preset": "m"})
-    print("exported %d tensors" % len(named))
+def exported(preset, run, tool):
+    """The checkpoint through export.py, and what it wrote through the tool."""
+    path, out = os.path.join(build, preset + ".safetensors"), os.path.join(build, preset + "_model")
+    sys.argv = ["export.py", run.path("checkpoint.pt"), path]
+    export.main()
     if not tool:
         return True
-    out = os.path.join(build, "model")
     shutil.rmtree(out, ignore_errors=True)
-    packed = subprocess.run([tool, "pack", "--quiet", path, out]).returncode
+    more = ["--preset", "K", "--tables", os.path.join(build, "lut.bin")] if preset == "k" else []
+    packed = subprocess.run([tool, "pack", "--quiet", *more, path, out]).returncode
     return packed == 0 and subprocess.run([tool, "verify", "--quiet", out]).returncode == 0
 
 
 def main():
     torch.set_num_threads(1)
     ok = test_stages.main() == 0
-    ok &= falling_loss()
-    resumed, run = exact_resume()
-    ok &= resumed & exported(run, tool)
+    ok &= test_k.main() == 0
+    for preset, steps in (("m", 3), ("k", 2)):
+        ok &= falling_loss(preset)
+        resumed, run = exact_resume(preset, steps)
+        ok &= resumed & exported(preset, run, tool)
     return 0 if ok else 1
 
 
