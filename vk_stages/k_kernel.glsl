@@ -19,13 +19,20 @@ footprint footprint_of(ivec2 pixel)
     return footprint(ivec2(base), phi);
 }
 
-void load_tile(ivec2 origin, int first)
+void load_texel(ivec2 origin, int i)
 {
-    for (int i = first; i < tile_side * tile_side; i += D4R_PIXEL_GROUP * D4R_PIXEL_GROUP) {
-        ivec2 texel = clamp(origin + ivec2(i % tile_side, i / tile_side), ivec2(0), p.render - 1);
-        vec4 v = load_color_alpha(texel);
-        tile[i] = vec4(compress_exposed(v.rgb, current_exposure), v.a);
-    }
+    if (i >= tile_side * tile_side) return;
+    ivec2 texel = clamp(origin + ivec2(i % tile_side, i / tile_side), ivec2(0), p.render - 1);
+    vec4 v = load_color_alpha(texel);
+    tile[i] = vec4(compress_exposed(v.rgb, current_exposure), v.a);
+}
+
+// Only the largest tier has more texels than invocations.
+void load_tile(ivec2 origin, int i)
+{
+    const int group = D4R_PIXEL_GROUP * D4R_PIXEL_GROUP;
+    load_texel(origin, i);
+    if (tile_side * tile_side > group) load_texel(origin, i + group);
 }
 
 // The kernel's weights, rows of four: bilinear between the four shapes around (column, row), each in [0, 3].
