@@ -1,11 +1,12 @@
 # Manual pages of the installed tools: made from what their --help prints, so that the two cannot differ.
 set(d4r_man_pages
   "d4r-m|upscale a frame sequence with preset M"
+  "d4r-k|upscale a frame sequence with preset K, the fast one"
   "d4r-compare|PSNR, SSIM and tPSNR of upscaled pictures"
   "d4r-convert|write a frame sequence in the capture layout of engine plugins"
   "d4r-sheet|contact sheet of input, upscaled picture and reference"
   "d4r-info|Vulkan and HIP devices and what d4r can do with them"
-  "d4r-net|run the network of preset M alone"
+  "d4r-net|run the network of a model alone"
   "d4r-scene|render a procedural test sequence"
   "d4r-model|make, inspect and verify models")
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/cli/json_read.h"
-#include "runtime/cli/m_output.h"
+#include "runtime/cli/run_output.h"
 
 typedef struct stage_summary {
     const char *name;
@@ -11,20 +11,20 @@ typedef struct stage_summary {
     double median, low, high, mean;
 } stage_summary;
 
-d4r_status m_profile_add(m_profile *profile, double submitted, const d4r_frame_profile *times)
+d4r_status run_profile_add(run_profile *profile, double submitted, const d4r_frame_profile *times)
 {
     if (profile->count == profile->capacity) {
         size_t capacity = profile->capacity ? 2 * profile->capacity : 64;
-        struct m_profile_frame *frames = realloc(profile->frames, capacity * sizeof *frames);
+        struct run_profile_frame *frames = realloc(profile->frames, capacity * sizeof *frames);
         if (!frames) return d4r_fail(cli_log(), D4R_ERROR_MEMORY, "no memory for stage times");
         profile->frames = frames;
         profile->capacity = capacity;
     }
-    profile->frames[profile->count++] = (struct m_profile_frame){submitted, *times};
+    profile->frames[profile->count++] = (struct run_profile_frame){submitted, *times};
     return D4R_OK;
 }
 
-void m_profile_free(m_profile *profile)
+void run_profile_free(run_profile *profile)
 {
     free(profile->frames);
     memset(profile, 0, sizeof *profile);
@@ -48,7 +48,7 @@ static void summarise(double *values, size_t count, stage_summary *summary)
 }
 
 /* Summaries of the first frame's stages and of the whole frame (last); returns their number. */
-static unsigned summaries(const m_profile *profile, stage_summary out[D4R_MAX_STAGES + 1])
+static unsigned summaries(const run_profile *profile, stage_summary out[D4R_MAX_STAGES + 1])
 {
     unsigned stages = profile->count ? profile->frames[0].times.count : 0;
     double *values = malloc((profile->count + 1) * sizeof *values);
@@ -73,7 +73,7 @@ static unsigned summaries(const m_profile *profile, stage_summary out[D4R_MAX_ST
     return written;
 }
 
-cJSON *m_profile_json(const m_profile *profile)
+cJSON *run_profile_json(const run_profile *profile)
 {
     stage_summary list[D4R_MAX_STAGES + 1];
     unsigned count = summaries(profile, list);
@@ -92,7 +92,7 @@ cJSON *m_profile_json(const m_profile *profile)
     return root;
 }
 
-static d4r_status write_csv(const m_profile *profile, const char *path)
+static d4r_status write_csv(const run_profile *profile, const char *path)
 {
     stage_summary list[D4R_MAX_STAGES + 1];
     unsigned count = summaries(profile, list);
@@ -129,7 +129,7 @@ static void name_thread(cJSON *events, int thread, const char *name)
     cJSON_AddItemToArray(events, event);
 }
 
-static d4r_status write_trace(const m_profile *profile, const char *path)
+static d4r_status write_trace(const run_profile *profile, const char *path)
 {
     cJSON *root = cJSON_CreateObject(), *events = cJSON_AddArrayToObject(root, "traceEvents");
     name_thread(events, 1, "Vulkan stages");
@@ -150,7 +150,7 @@ static bool is_profile_name(const char *name)
     return !strcmp(name, "stages.csv") || !strcmp(name, "trace.json");
 }
 
-d4r_status m_profile_begin(cli_folder *folder, const char *path)
+d4r_status run_profile_begin(cli_folder *folder, const char *path)
 {
     d4r_status status = cli_folder_begin(folder, path, CLI_FOLDER_MERGE, cli_log());
     folder->ours = is_profile_name;
@@ -159,7 +159,7 @@ d4r_status m_profile_begin(cli_folder *folder, const char *path)
     return status;
 }
 
-d4r_status m_profile_write(const m_profile *profile, const char *folder)
+d4r_status run_profile_write(const run_profile *profile, const char *folder)
 {
     char *csv = cli_join(folder, "stages.csv"), *trace = cli_join(folder, "trace.json");
     d4r_status status = D4R_ERROR_MEMORY;

@@ -1,4 +1,4 @@
-#include "runtime/cli/m_run.h"
+#include "runtime/cli/run_sequence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +15,11 @@ typedef struct waiting {
 } waiting;
 
 typedef struct runner {
-    const m_options *options;
+    const run_options *options;
     const cli_sequence *sequence;
-    m_pictures *pictures;
-    m_dump *dump;
-    m_results *results;
+    run_pictures *pictures;
+    run_dump *dump;
+    run_results *results;
     d4r_upscaler *upscaler;
     waiting queue[MAX_IN_FLIGHT];
     unsigned queued;
@@ -31,10 +31,10 @@ typedef struct runner {
     size_t time_count;
 } runner;
 
-void m_results_free(m_results *results)
+void run_results_free(run_results *results)
 {
     free(results->frames);
-    m_profile_free(&results->profile);
+    run_profile_free(&results->profile);
     memset(results, 0, sizeof *results);
 }
 
@@ -50,7 +50,7 @@ static void dump_image(const runner *r, uint64_t ticket, const char *stage, cons
                           .shape = {image->size.height, image->size.width, image->channels},
                           .data = image->data,
                           .size = image->bytes};
-    if (r->dump && image->data) m_dump_item(r->dump, ticket, &item);
+    if (r->dump && image->data) run_dump_item(r->dump, ticket, &item);
 }
 
 /* ---- one finished frame */
@@ -74,7 +74,7 @@ static d4r_status to_image(const runner *r, cli_image *image)
     return D4R_OK;
 }
 
-static d4r_status compare(const runner *r, size_t index, const cli_display *ours, m_frame_result *result)
+static d4r_status compare(const runner *r, size_t index, const cli_display *ours, run_frame_result *result)
 {
     cli_image image;
     cli_display reference;
@@ -91,14 +91,14 @@ static d4r_status compare(const runner *r, size_t index, const cli_display *ours
     return status;
 }
 
-static d4r_status keep_picture(runner *r, const waiting *done, m_frame_result *result)
+static d4r_status keep_picture(runner *r, const waiting *done, run_frame_result *result)
 {
     size_t index = done->frame;
     cli_image image;
     cli_display display;
     d4r_status status = to_image(r, &image);
     if (status != D4R_OK) return status;
-    dump_image(r, done->ticket, "downsample", "output", &image);
+    dump_image(r, done->ticket, r->options->tool->output_stage, "output", &image);
     status = cli_display_make(&image, r->sequence->conventions.ldr, cli_log(), &display);
     if (status == D4R_OK) {
         result->not_finite = display.not_finite;
@@ -109,7 +109,7 @@ static d4r_status keep_picture(runner *r, const waiting *done, m_frame_result *r
         cli_display_free(&display);
     }
     if (status == D4R_OK && r->pictures)
-        status = m_pictures_write(r->pictures, index, r->pixels, r->pixel_bytes, &image);
+        status = run_pictures_write(r->pictures, index, r->pixels, r->pixel_bytes, &image);
     cli_image_free(&image);
     return status;
 }
@@ -117,7 +117,7 @@ static d4r_status keep_picture(runner *r, const waiting *done, m_frame_result *r
 static d4r_status finish_oldest(runner *r)
 {
     waiting done = r->queue[0];
-    m_frame_result *result = &r->results->frames[done.frame];
+    run_frame_result *result = &r->results->frames[done.frame];
     d4r_status status = d4r_upscaler_wait(r->upscaler, done.ticket, r->pixels, r->pixel_bytes, 0);
     memmove(r->queue, r->queue + 1, --r->queued * sizeof *r->queue);
     if (status != D4R_OK)
@@ -129,7 +129,7 @@ static d4r_status finish_oldest(runner *r)
         d4r_frame_profile times;
         status = d4r_upscaler_profile(r->upscaler, done.ticket, &times);
         if (status == D4R_OK)
-            status = m_profile_add(&r->results->profile, done.submitted - r->started, &times);
+            status = run_profile_add(&r->results->profile, done.submitted - r->started, &times);
     }
     if (status == D4R_OK && done.run == 0) {
         result->finished = true;
@@ -209,7 +209,7 @@ static d4r_status run_frames(runner *r)
 
 static d4r_status create_upscaler(runner *r, const d4r_model *model)
 {
-    const m_options *options = r->options;
+    const run_options *options = r->options;
     d4r_upscaler_params params = d4r_upscaler_params_default();
     params.model = model;
     params.output = r->sequence->output;
@@ -229,7 +229,7 @@ static d4r_status create_upscaler(runner *r, const d4r_model *model)
     params.cpu_threads = options->threads;
     params.log = *cli_log();
     if (r->dump) {
-        params.dump = m_dump_item;
+        params.dump = run_dump_item;
         params.dump_user = r->dump;
     }
     unsigned errors = cli_error_count();
@@ -245,7 +245,7 @@ static d4r_status create_upscaler(runner *r, const d4r_model *model)
     return D4R_OK;
 }
 
-static bool worth_keeping(const m_options *options, const cli_sequence *sequence)
+static bool worth_keeping(const run_options *options, const cli_sequence *sequence)
 {
     size_t frame = (size_t)sequence->max_render.width * sequence->max_render.height * 28;
     return options->repeats > 1 && sequence->frame_count < MAX_KEPT_BYTES / (frame + 1);
@@ -286,8 +286,19 @@ static void release(runner *r)
     free(r->times);
 }
 
-d4r_status m_run(const m_options *options, const cli_sequence *sequence, m_pictures *pictures, m_dump *dump,
-                 m_results *results)
+static d4r_status check_preset(const run_options *options, const d4r_model *model)
+{
+    d4r_model_info info;
+    const d4r_preset wanted = options->tool->preset;
+    d4r_status status = d4r_model_get_info(model, &info);
+    if (status != D4R_OK || info.preset == wanted) return status;
+    return d4r_fail(cli_log(), D4R_ERROR_MODEL, "%s: the model is of preset %s; %s runs models of preset %s",
+                    options->model, d4r_preset_name(info.preset), options->tool->name,
+                    d4r_preset_name(wanted));
+}
+
+d4r_status run_sequence(const run_options *options, const cli_sequence *sequence, run_pictures *pictures,
+                        run_dump *dump, run_results *results)
 {
     runner r = {
         .options = options, .sequence = sequence, .pictures = pictures, .dump = dump, .results = results};
@@ -296,6 +307,7 @@ d4r_status m_run(const m_options *options, const cli_sequence *sequence, m_pictu
     d4r_status status = d4r_model_load(options->model, cli_log(), &model);
     if (status == D4R_ERROR_IO)
         status = D4R_ERROR_MODEL; /* an unreadable model is a bad model to the caller */
+    if (status == D4R_OK) status = check_preset(options, model);
     if (status == D4R_OK) status = allocate(&r);
     if (status == D4R_OK) status = create_upscaler(&r, model);
     if (status == D4R_OK) {

@@ -1,14 +1,12 @@
-#include "runtime/cli/m_options.h"
+#include "runtime/cli/run_options.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/cli/given.h"
 
 static const char help_text[] =
-    "Usage: d4r-m [options] MODEL FRAMES OUT|- [REPEATS] [NETWORK]\n"
-    "Upscales a frame sequence with preset M.\n"
     "\n"
-    "  MODEL    model directory (d4r-model makes one)\n"
+    "  MODEL    model directory of this preset (d4r-model makes one)\n"
     "  FRAMES   frame sequence, see below\n"
     "  OUT      output folder; it appears when everything has succeeded. '-': no readback, timing only\n"
     "  REPEATS  run the sequence this often (default 1); pictures are of the first run, times of all\n"
@@ -138,7 +136,7 @@ static bool parse_format(const char *value, d4r_pixel_format *format)
     return true;
 }
 
-static bool parse_check(const char *value, m_options *options)
+static bool parse_check(const char *value, run_options *options)
 {
     options->check = true;
     options->check_only = value != NULL;
@@ -147,14 +145,14 @@ static bool parse_check(const char *value, m_options *options)
     return false;
 }
 
-static bool take_network(const char *value, m_options *options)
+static bool take_network(const char *value, run_options *options)
 {
     options->network_name = value;
     return parse_network(value, &options->network);
 }
 
 /* Options without a value; false when it is none of them. */
-static bool take_flag(int option, m_options *options)
+static bool take_flag(int option, run_options *options)
 {
     bool *const flags[] = {[OPTION_EXACT] = &options->exact_filter,
                            [OPTION_VALIDATE] = &options->validate,
@@ -169,7 +167,7 @@ static bool take_flag(int option, m_options *options)
     return *flags[option] = true;
 }
 
-static bool take_option(int option, const char *value, m_options *options)
+static bool take_option(int option, const char *value, run_options *options)
 {
     bool good = true;
     if (take_flag(option, options) || cli_sequence_option(option, value, &options->sequence, &good) ||
@@ -212,7 +210,7 @@ static bool take_option(int option, const char *value, m_options *options)
     }
 }
 
-static int take_positionals(int count, char **arguments, m_options *options)
+static int take_positionals(int count, char **arguments, run_options *options)
 {
     d4r_network_kind kind;
     int given = count - optind;
@@ -235,7 +233,7 @@ static int take_positionals(int count, char **arguments, m_options *options)
 }
 
 /* What was said by position, in the words of the options. */
-static void remember_positionals(int count, const m_options *options)
+static void remember_positionals(int count, const run_options *options)
 {
     static const char *const networks[] = {"--network=auto", "--network=cpu", "--network=vulkan",
                                            "--network=hip"};
@@ -244,7 +242,7 @@ static void remember_positionals(int count, const m_options *options)
     if (count - optind > 3) cli_given("REPEATS");
 }
 
-static int check_combination(const m_options *options)
+static int check_combination(const run_options *options)
 {
     static const char nothing[] = "'-' means that no picture is read back",
                       stops[] = "nothing runs after the check";
@@ -278,17 +276,20 @@ static int check_combination(const m_options *options)
     return CLI_OK;
 }
 
-int m_options_parse(int count, char **arguments, m_options *options, bool *done)
+int run_options_parse(const run_tool *tool, int count, char **arguments, run_options *options, bool *done)
 {
     const char *environment = getenv("D4R_PROFILE");
     int option, index = -1;
-    *options = (m_options){.repeats = 1, .format = D4R_FORMAT_RGBA16F, .frames_in_flight = 3};
+    *options = (run_options){.tool = tool, .repeats = 1, .format = D4R_FORMAT_RGBA16F, .frames_in_flight = 3};
     options->sequence = cli_sequence_options_default();
     options->profile = environment && *environment && strcmp(environment, "0") != 0;
     *done = true;
     opterr = 0;
     for (; (option = getopt_long(count, arguments, ":qv", long_options, &index)) != -1; index = -1) {
         if (option == OPTION_HELP) {
+            printf("Usage: %s [options] MODEL FRAMES OUT|- [REPEATS] [NETWORK]\n"
+                   "Upscales a frame sequence with preset %s.\n",
+                   tool->name, d4r_preset_name(tool->preset));
             fputs(help_text, stdout);
             fputs(cli_hip_help, stdout);
             fputs(cli_sequence_help, stdout);
@@ -296,7 +297,7 @@ int m_options_parse(int count, char **arguments, m_options *options, bool *done)
             return CLI_OK;
         }
         if (option == OPTION_VERSION) {
-            printf("d4r-m %s\n", d4r_version_string());
+            printf("%s %s\n", tool->name, d4r_version_string());
             return CLI_OK;
         }
         if (option == '?' || option == ':') return cli_option_error(option, arguments);

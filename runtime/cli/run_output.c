@@ -1,4 +1,4 @@
-#include "runtime/cli/m_output.h"
+#include "runtime/cli/run_output.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static cJSON *earlier_run(const char *folder)
 }
 
 /* Pictures of the earlier run that this run does not replace go. */
-static d4r_status mark_stale(m_pictures *pictures, const cJSON *root)
+static d4r_status mark_stale(run_pictures *pictures, const cJSON *root)
 {
     static const char *const kinds[] = {"raw", "exr", "npy", "png"};
     const cJSON *item;
@@ -70,7 +70,7 @@ typedef struct picture_kind {
     bool wanted;
 } picture_kind;
 
-static void wanted_kinds(const m_options *options, picture_kind kinds[4])
+static void wanted_kinds(const run_options *options, picture_kind kinds[4])
 {
     kinds[0] = (picture_kind){"raw", "bin", !options->no_raw};
     kinds[1] = (picture_kind){"exr", "exr", options->exr};
@@ -79,7 +79,7 @@ static void wanted_kinds(const m_options *options, picture_kind kinds[4])
 }
 
 /* What is in the way is found before the run. */
-static d4r_status check_names(const m_pictures *pictures)
+static d4r_status check_names(const run_pictures *pictures)
 {
     picture_kind kinds[4];
     char name[48];
@@ -94,9 +94,10 @@ static d4r_status check_names(const m_pictures *pictures)
     return status;
 }
 
-d4r_status m_pictures_begin(m_pictures *pictures, const m_options *options, const cli_sequence *sequence)
+d4r_status run_pictures_begin(run_pictures *pictures, const run_options *options,
+                              const cli_sequence *sequence)
 {
-    *pictures = (m_pictures){.options = options, .sequence = sequence};
+    *pictures = (run_pictures){.options = options, .sequence = sequence};
     d4r_status status = cli_folder_begin(&pictures->folder, options->out,
                                          options->force ? CLI_FOLDER_FORCE : CLI_FOLDER_MERGE, cli_log());
     if (status != D4R_OK) return status;
@@ -116,7 +117,7 @@ typedef struct picture_item {
     const cli_image *image;
 } picture_item;
 
-static d4r_status write_one(m_pictures *pictures, const char *kind, const char *name,
+static d4r_status write_one(run_pictures *pictures, const char *kind, const char *name,
                             const picture_item *item)
 {
     char *path = cli_join(pictures->folder.temporary, name);
@@ -137,8 +138,8 @@ static d4r_status write_one(m_pictures *pictures, const char *kind, const char *
     return status;
 }
 
-d4r_status m_pictures_write(m_pictures *pictures, size_t frame, const void *raw, size_t bytes,
-                            const cli_image *image)
+d4r_status run_pictures_write(run_pictures *pictures, size_t frame, const void *raw, size_t bytes,
+                              const cli_image *image)
 {
     picture_kind kinds[4];
     wanted_kinds(pictures->options, kinds);
@@ -157,13 +158,13 @@ d4r_status m_pictures_write(m_pictures *pictures, size_t frame, const void *raw,
     return status;
 }
 
-d4r_status m_pictures_finish(m_pictures *pictures)
+d4r_status run_pictures_finish(run_pictures *pictures)
 {
     const cli_sequence *sequence = pictures->sequence;
     cJSON *root = cJSON_CreateObject();
     cJSON_AddStringToObject(root, "format", "d4r-outputs");
     cJSON_AddNumberToObject(root, "version", 1);
-    cJSON_AddStringToObject(root, "tool", "d4r-m");
+    cJSON_AddStringToObject(root, "tool", pictures->options->tool->name);
     cJSON_AddStringToObject(root, "source", sequence->file);
     int size[2] = {(int)sequence->output.width, (int)sequence->output.height};
     cJSON_AddItemToObject(root, "output", cJSON_CreateIntArray(size, 2));
@@ -178,7 +179,7 @@ d4r_status m_pictures_finish(m_pictures *pictures)
     return status;
 }
 
-void m_pictures_abandon(m_pictures *pictures)
+void run_pictures_abandon(run_pictures *pictures)
 {
     cJSON_Delete(pictures->frames);
     pictures->frames = NULL;
@@ -187,15 +188,15 @@ void m_pictures_abandon(m_pictures *pictures)
 
 /* ---- dump */
 
-d4r_status m_dump_begin(m_dump *dump, const char *path, bool force)
+d4r_status run_dump_begin(run_dump *dump, const char *path, bool force)
 {
-    *dump = (m_dump){.status = D4R_OK};
+    *dump = (run_dump){.status = D4R_OK};
     return cli_folder_begin(&dump->folder, path, force ? CLI_FOLDER_FORCE : CLI_FOLDER_NEW, cli_log());
 }
 
-void m_dump_item(void *user, uint64_t frame, const d4r_dump_item *item)
+void run_dump_item(void *user, uint64_t frame, const d4r_dump_item *item)
 {
-    m_dump *dump = user;
+    run_dump *dump = user;
     if (dump->status != D4R_OK) return;
     char *folder = cli_format("%s/%04" PRIu64, dump->folder.temporary, frame);
     char *path = folder ? cli_format("%s/%s.%s.npy", folder, item->stage, item->name) : NULL;

@@ -1,11 +1,19 @@
-/* d4r-m's command line. */
-#ifndef D4R_RUNTIME_CLI_M_OPTIONS_H
-#define D4R_RUNTIME_CLI_M_OPTIONS_H
+/* The command line of d4r-m and d4r-k. */
+#ifndef D4R_RUNTIME_CLI_RUN_OPTIONS_H
+#define D4R_RUNTIME_CLI_RUN_OPTIONS_H
 
 #include "runtime/cli/hip_options.h"
 #include "runtime/cli/sequence.h"
 
-typedef struct m_options {
+/* What tells the two programs apart. */
+typedef struct run_tool {
+    const char *name; /* "d4r-m" */
+    d4r_preset preset;
+    const char *output_stage; /* the stage that writes the output, for dumps */
+} run_tool;
+
+typedef struct run_options {
+    const run_tool *tool;
     const char *model, *frames, *out; /* out NULL: "-", no readback */
     uint32_t repeats;
     d4r_network_kind network;
@@ -17,9 +25,9 @@ typedef struct m_options {
     uint32_t frames_in_flight, threads, watchdog_ms;
     d4r_hip_network_params hip;
     cli_sequence_options sequence;
-} m_options;
+} run_options;
 
 /* CLI_OK: go on. Else *done is true and the value is the exit code (--help and --version included). */
-int m_options_parse(int count, char **arguments, m_options *options, bool *done);
+int run_options_parse(const run_tool *tool, int count, char **arguments, run_options *options, bool *done);
 
 #endif
