@@ -27,10 +27,10 @@ def halton(index, base):
 _halton = np.array([[halton(i + 1, 2) - 0.5, halton(i + 1, 3) - 0.5] for i in range(64)], np.float32)
 
 
-def random_clip(rng, ratio):
+def random_clip(rng, ratio, still_share):
     """What a slot does until its clip ends: everything but the scenes."""
     kind = int(rng.choice(len(CLASS_SHARE), p=CLASS_SHARE))
-    still = rng.random() < (0.45 if native.CLASSES[kind] == "chart" else 0.25)
+    still = rng.random() < (max(still_share, 0.45) if native.CLASSES[kind] == "chart" else still_share)
     moving = native.STILL if still else native.OBJECTS if rng.random() < 0.2 else native.CAMERA
     chunks = int(rng.choice([n for n, _ in LENGTHS], p=[p for _, p in LENGTHS]))
     if still and rng.random() < 0.5:
@@ -59,9 +59,9 @@ def random_clip(rng, ratio):
 
 
 class Clips:
-    def __init__(self, generator, geometry, batch, frames, seed, surfaces):
+    def __init__(self, generator, geometry, batch, frames, seed, surfaces, still=0.25):
         self.generator, self.geometry, self.batch, self.frames, self.surfaces = generator, geometry, batch, frames, surfaces
-        self.rng = np.random.default_rng(seed)
+        self.rng, self.still = np.random.default_rng(seed), still
         self.ratio = math.sqrt(geometry.ow * geometry.oh / (geometry.w * geometry.h))
         self.slots = [None] * batch
         self.host = np.zeros((2 * batch, generator.scene_bytes), np.uint8)
@@ -69,7 +69,7 @@ class Clips:
         self.base = torch.ones(batch, device=generator.device)
 
     def restart(self, i):
-        clip = random_clip(self.rng, self.ratio)
+        clip = random_clip(self.rng, self.ratio, self.still)
         for k in range(2 if clip["cut"] >= 0 else 1):
             self.generator.build(clip["seeds"][k], clip["class"], clip["moving"], self.geometry.w, self.geometry.h, self.host[2 * i + k])
         clip["frame"], clip["factor"] = 0, 1.0

@@ -104,7 +104,7 @@ class Parameters:
     @staticmethod
     def initial(seed=0):
         g, named = torch.Generator().manual_seed(seed), {}
-        gains = {"proj": 0.4, "mlp2": 0.4, "expand": 0.7, "head": 0.2}
+        gains = {"proj": 0.4, "mlp2": 0.4, "merge": 0.5, "expand": 0.5, "head": 0.2}  # children resemble each other
         for name, (out, inputs) in matrix_shapes().items():
             named[name] = torch.randn(out, inputs, generator=g) * gains.get(name.split(".")[-1], 1.0) / math.sqrt(inputs)
         named["head"][HEAD - RECURRENT:] *= 3
@@ -170,6 +170,7 @@ class Weights:
         tables = same["rel_bias"].index_select(1, _index[device, kind]).split([heads_of(n) for n in LEVELS])
         self.table = {n: t.reshape(-1, 64, 64) for n, t in zip(LEVELS, tables)}
         self.gaussians = gaussians(same["gaussians"])
+        self.growth = None  # a list: network() adds what its layers' outputs cost
 
     def pair(self, name):
         return self.matrix[name], self.bias[name]
@@ -330,6 +331,12 @@ def block(x, name, weights, grid, phase):
                        weights.bias[name + ".mlp1"], m[name + ".mlp2"], (grid, level, shift_of(level, phase)))
 
 
+def growth(x):
+    """What a layer's output costs above an rms of 6. Nothing normalises what merges and expands pass on: without this the levels
+    amplify each other until the head is all saturation."""
+    return 0.02 * torch.log(x.float().square().mean() / 36.0).clamp_min(0.0).square()
+
+
 def network(tokens, weights, grid, phase, keep=None):
     """tokens [B * tokens, 32] of the arithmetic type -> head [B * tokens, 40]; `keep` collects the layers' outputs."""
     skips, x = [], tokens
@@ -343,6 +350,8 @@ def network(tokens, weights, grid, phase, keep=None):
         x = block(x, name, weights, grid, phase)
         if name.startswith("enc"):
             skips.append(x)
+        if weights.growth is not None:
+            weights.growth.append(growth(x))
         if keep is not None:
             keep[name] = x
     return half_through(Linear.apply(x, *weights.pair("head")))

@@ -35,6 +35,7 @@ class PresetM:
             shown, state = pipeline.frame(geometry, predict, data["color"][t], motions, data["params"][t], state)
             return native.Downsample.apply(geometry, shown), native.Downsample.apply(geometry, state.history), state
 
+        frame.cost = []  # further terms of the loss
         return frame
 
 
@@ -70,9 +71,11 @@ class PresetK:
 
         def frame(t, data, state):
             one = {name: data[name][t] for name in ("color", "a", "c", "span")}
+            weights.growth = frame.cost if t % 4 == 3 else None
             shown, state = k_pipeline.frame(geometry, weights, one, data["params"][t], state, t % k_network.PHASES)
             return shown, state.history[:, :3], state
 
+        frame.cost = []
         return frame
 
 

@@ -48,6 +48,7 @@ def arguments():
     p.add_argument("--kernels", action="store_true", help="print the kernels that a step's time goes to")
     p.add_argument("--profile", action="store_true")
     p.add_argument("--world", type=int, default=1, help="processes that train together, one a GPU")
+    p.add_argument("--still", type=float, default=0.25, help="share of clips in which nothing moves")
     p.add_argument("--rank", type=int, default=0)
     p.add_argument("--sync", type=int, default=4, help="steps between two exchanges of the processes")
     p.add_argument("--meet", default="tcp://127.0.0.1:29531", help="where the processes meet")
@@ -104,7 +105,7 @@ class Track:
     def restart(self, step):
         a = self.run.args
         seed = [a.seed, self.index, step] + ([a.rank] if a.rank else [])
-        self.clips = Clips(self.run.generator, self.geometry, self.batch, a.frames, seed, self.run.preset.surfaces)
+        self.clips = Clips(self.run.generator, self.geometry, self.batch, a.frames, seed, self.run.preset.surfaces, a.still)
         self.ready = None
 
     def prepare(self):
@@ -148,7 +149,7 @@ class Track:
             total = total + run.frame_loss(out, history, d["reference"][t], out_before, d["reference"][max(t - 1, 0)],
                                            d["weights"][t, :, 0], temporal, d["params"][t, :, native.E1])
             out_before = out
-        total = total / run.args.frames
+        total = total / run.args.frames + sum(frame.cost)
         gradients = torch.autograd.grad(total, flat)
         self.state.copy_(state)
         self.loss.copy_(total.detach())
