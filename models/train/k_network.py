@@ -108,7 +108,8 @@ class Parameters:
         for name, (out, inputs) in matrix_shapes().items():
             named[name] = torch.randn(out, inputs, generator=g) * gains.get(name.split(".")[-1], 1.0) / math.sqrt(inputs)
         named["head"][HEAD - RECURRENT:] *= 3
-        vectors = {n: torch.zeros(s) for n, s in vector_shapes().items()}
+        # Not zero: tokens outside the output would be zeros in every layer, and each norm multiply their gradients by 316.
+        vectors = {n: 0.2 * torch.randn(s, generator=g) for n, s in vector_shapes().items()}
         vectors["rel_bias"] = torch.randn(*vector_shapes()["rel_bias"], generator=g) * 0.02
         vectors["head.bias"], vectors["gaussians"] = initial_head(), initial_gaussians()
         return Parameters(torch.cat([named[n].reshape(-1) for n in matrix_shapes()]),

@@ -110,12 +110,28 @@ def network(generator):
     return ok
 
 
+def outside(generator):
+    """Tokens outside the output are zeros: a first step must not be theirs (norms of tiny tokens multiply gradients)."""
+    grid, start, sizes = (64, 64), k_network.Parameters.initial(0), []
+    order = k_network.token_index(*torch.meshgrid(torch.arange(64), torch.arange(64), indexing="xy"), grid, 0)
+    tokens = torch.rand(64 * 64, 32, dtype=torch.float64, generator=generator)
+    seed = torch.rand(64 * 64, 40, dtype=torch.float64, generator=generator) - 0.5
+    for rows, columns in ((64, 64), (22, 40)):
+        here = torch.zeros(64 * 64, 1, dtype=torch.float64).index_fill(0, order[:rows, :columns].reshape(-1), 1.0)
+        flat = [t.double().requires_grad_() for t in (start.matrices, start.vectors)]
+        weights = k_network.Weights(k_network.Parameters(*flat), torch.float64)
+        head = k_network.network(tokens * here, weights, grid, 0)
+        sizes.append([g.norm().item() for g in torch.autograd.grad((head * seed * here).sum() / here.sum(), flat)])
+    print("K gradients, all of the grid inside: %.3f %.3f; a fifth of it: %.3f %.3f" % (*sizes[0], *sizes[1]))
+    return all(b < 10 * a for a, b in zip(*sizes))
+
+
 def main():
     generator = torch.Generator().manual_seed(1)
     ok = True
     for shape in ((32, 28, 64, 56), (43, 40, 130, 119), (50, 41, 64, 64)):
         ok &= stages(shape, generator)
-    return 0 if ok & blocks(generator) & network(generator) else 1
+    return 0 if ok & blocks(generator) & network(generator) & outside(generator) else 1
 
 
 if __name__ == "__main__":
