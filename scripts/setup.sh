@@ -32,6 +32,7 @@ test_packages=(
     xvfb=2:21.1.7                   # a display for it on machines without one
     groff-base=1.22.4               # reads the manual pages in their test
     python3 python3-numpy=1:1.24.2  # second opinion on the network and the metrics
+    python3-torch=1.13.1            # a few training steps on the CPU, clips of the generator
     xz-utils
 )
 

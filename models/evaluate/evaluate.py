@@ -25,8 +25,11 @@ CROP, CROPS = 64, 4
 
 
 def first_counted(sequence):
-    """Frames 4 to the end; of long sequences those whose references start late."""
-    return max([4] + sequence.references()[:1])
+    """Frames 4 to the end, or as many of them as have references; of shorter sequences the last."""
+    found = sequence.references()
+    if not found:
+        raise SystemExit("%s: no frame has a reference: nothing to compare with" % sequence.folder)
+    return min(max(4, found[0]), found[-1])
 
 
 class Result:

@@ -18,10 +18,10 @@ sys.path.insert(0, os.path.join(HERE, "..", "train"))
 import native  # noqa: E402
 from clips import halton  # noqa: E402
 
-HELD_OUT = 1 << 62
+HELD_OUT, CUT_SEED = 1 << 62, 500009
 MOVING = {"still": native.STILL, "objects": native.OBJECTS, "camera": native.CAMERA}
 DEFAULTS = {"class": "general", "seed": 0, "render": (96, 96), "output": (192, 192), "frames": 16, "moving": "camera", "phases": 16,
-            "footprint": 0.0, "noise": 0.0, "start": 0.0, "hdr": True, "cut": None, "cut_reset": False, "cut_seed": 1, "reference_from": 0}
+            "footprint": 0.0, "noise": 0.0, "start": 0.0, "hdr": True, "cut": None, "cut_reset": False, "reference_from": 0, "exposure": None}
 _generators = []
 
 
@@ -35,7 +35,7 @@ def scenes_of(spec):
     """Scene bytes of the clip, and of what follows its cut."""
     g, (w, h) = generator(), spec["render"]
     kind, host = native.CLASSES.index(spec["class"]), np.zeros((2, generator().scene_bytes), np.uint8)
-    for k, seed in enumerate((spec["seed"], spec["seed"] + 500009 * spec["cut_seed"])):
+    for k, seed in enumerate((spec["seed"], spec["seed"] + CUT_SEED)):
         g.build(HELD_OUT + 1000003 * kind + seed, kind, MOVING[spec["moving"]], w, h, host[k])
     return torch.from_numpy(host)
 
@@ -74,7 +74,7 @@ def write_plane(path, planes, dtype, alpha=False):
 
 
 def write_clip(folder, **options):
-    """Writes the sequence unless the folder holds the same one; returns the folder."""
+    """Writes the sequence unless the folder holds the same one; returns the folder. Still clips have one reference, with frame 0."""
     spec = {**DEFAULTS, **options}
     path, kept = os.path.join(folder, "frames.json"), json.loads(json.dumps(spec))
     if os.path.exists(path):
@@ -86,7 +86,7 @@ def write_clip(folder, **options):
     geometry, scenes, frames = native.Geometry(*spec["render"], *spec["output"]), scenes_of(spec), []
     gamma = (lambda x: x) if spec["hdr"] else (lambda x: x.clamp(0, 1) ** (1 / 2.2))
     for k, view in enumerate(views_of(spec)):
-        wanted = k >= spec["reference_from"]
+        wanted = k >= spec["reference_from"] and not (spec["moving"] == "still" and k > 0)
         color, depth, motion, reference = generator().render(scenes, np.array([view]), geometry, wanted and spec["hdr"])
         color, name = color[0], lambda kind: "%s-%04d.bin" % (kind, k)
         if not spec["hdr"]:
@@ -96,7 +96,8 @@ def write_clip(folder, **options):
         write_plane(os.path.join(folder, name("motion")), motion[0], "<f2")
         if wanted:
             write_plane(os.path.join(folder, name("reference")), gamma(reference[0]), "<f2", alpha=True)
-        frames.append({"color": name("color"), "depth": name("depth"), "motion": name("motion"), "render": list(spec["render"]),
+        frames.append({} if spec["exposure"] is None else {"exposure": spec["exposure"]})
+        frames[-1].update({"color": name("color"), "depth": name("depth"), "motion": name("motion"), "render": list(spec["render"]),
                        "jitter": [float(j) for j in view["jitter"]], "reference": name("reference") if wanted else None,
                        "reset": k == spec["cut"] and spec["cut_reset"]})
     info = {"version": 1, "name": os.path.basename(folder), "output": list(spec["output"]), "hdr": spec["hdr"], "licence": "CC0-1.0",

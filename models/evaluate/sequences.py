@@ -68,6 +68,7 @@ class Runner:
 
     def run(self, model, sequence, folder, *more, environment=None):
         shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.dirname(os.path.abspath(folder)), exist_ok=True)
         command = [self.program, "--quiet", "--network", self.network, *self.options, *more, model, sequence.folder, folder]
         done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, **(environment or {})})
