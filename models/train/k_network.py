@@ -14,6 +14,7 @@ from network import activation, straight_through
 HEAD_WIDTH, WINDOW, FEATURES, HEAD, RECURRENT, PHASES, SHAPES = 32, 8, 32, 40, 8, 8, 16
 WIDTHS, HIDDEN = (32, 64, 64, 96, 128, 128), (32, 64, 128, 192, 256, 256)
 LEVELS = {"enc0": 0, "enc1": 1, "enc2": 2, "enc3": 3, "enc4": 4, "dec5": 5, "dec4": 4, "dec3": 3, "dec2": 2, "dec1": 1, "dec0": 0}
+SMALLEST_MEAN = 0.01
 LOG2E = 1.4426950408889634
 SCORE_SCALE = HEAD_WIDTH ** -0.5 * LOG2E
 PRECISION_MIN, PRECISION_MAX, CORRELATION_MAX = 0.3, 22.0, 0.85
@@ -192,7 +193,7 @@ def normalised(x):
 def norm_backward(x, g, residual):
     if fast(x):
         return k_native.norm_backward(x, g, residual)
-    r = torch.rsqrt(x.square().mean(-1, keepdim=True) + 1e-5)
+    r = torch.rsqrt(x.square().mean(-1, keepdim=True).clamp_min(SMALLEST_MEAN))  # native/k_blocks.cu says why
     return residual + r * (g - x * (r * r * (x * g).mean(-1, keepdim=True)))
 
 

@@ -75,7 +75,7 @@ class Optimiser:
         self.step += 1
         early = self.step < 20
         scale = torch.where(early, 0.1 / norm.clamp_min(0.1), (2.0 * self.usual / norm.clamp_min(1e-12)).clamp_max(1.0))
-        self.usual.copy_(torch.where(self.step < 2, norm, 0.98 * self.usual + 0.02 * torch.minimum(norm, torch.where(early, norm, 4 * self.usual))))
+        self.usual.copy_(torch.where(self.step < 2, norm, 0.98 * self.usual + 0.02 * torch.minimum(norm, torch.where(early, norm, 2 * self.usual))))
         self.norm.copy_(norm)
         c1, c2 = 1 - BETAS[0] ** self.step, 1 - BETAS[1] ** self.step
         blend = torch.minimum(torch.full_like(self.step, EMA), (1 + self.step) / (10 + self.step))
@@ -90,6 +90,34 @@ class Optimiser:
     def round_state(self):
         for t in self.m + self.v:
             t.copy_(t.bfloat16().float())
+
+
+class Guard:
+    """Goes back when the loss of a hundred steps leaps: two good states are kept, the older one is taken, the rate halves."""
+
+    LEAP, SETTLED = 1.5, 300  # a hundred steps differ by some 15 % of themselves
+
+    def __init__(self, optimiser):
+        self.optimiser, self.best, self.states, self.slowed = optimiser, math.inf, [], 1.0
+
+    def tensors(self):
+        o = self.optimiser
+        return o.values + o.average + o.m + o.v + [o.usual]
+
+    def watch(self, steps, loss):
+        """-> whether it went back"""
+        if steps <= self.SETTLED:
+            return False
+        if not loss <= self.LEAP * self.best:
+            if not self.states:
+                return False
+            for t, s in zip(self.tensors(), self.states[0]):
+                t.copy_(s)
+            self.states, self.slowed = self.states[:1], 0.5 * self.slowed
+            return True
+        self.best = min(self.best, loss)
+        self.states = self.states[-1:] + [[t.clone() for t in self.tensors()]]
+        return False
 
 
 class Track:
@@ -199,6 +227,7 @@ class Run:
         self.share = share / share.sum()
         self.step, self.seconds, self.resumed, self.log = 0, 0.0, 0.0, []
         self.past, self.first_step = [], 0  # earlier phases; where this one began
+        self.guard = Guard(self.optimiser) if args.world == 1 else None
 
     # ---- checkpoints ----
 
@@ -276,7 +305,8 @@ class Run:
         a = self.args
         steps = self.step - self.first_step
         done = min(self.now() / a.total_seconds if a.total_seconds else steps / a.total, 1.0)
-        return a.rate * min(1.0, (steps + 1) / a.warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
+        slowed = self.guard.slowed if self.guard else 1.0
+        return slowed * a.rate * min(1.0, (steps + 1) / a.warmup) * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * done)))
 
     def capture(self):
         o = self.optimiser
@@ -324,7 +354,11 @@ class Run:
                 self.log.append(row)
                 print("step %d, %.1f s, loss %.5f, gradient %.3f, rate %.2e" % tuple(row), flush=True)
                 recent = []
-                if not math.isfinite(row[2]):
+                if self.guard and self.guard.watch(self.step - self.first_step, row[2]):
+                    print("the loss leapt: back to an earlier state, at half the rate", flush=True)
+                    self.restart_clips()
+                    current = None
+                elif not math.isfinite(row[2]):
                     raise SystemExit("the loss is not finite: stopped without a checkpoint")
             if (self.step - start_step) % (a.sync if a.world > 1 else 1):
                 continue

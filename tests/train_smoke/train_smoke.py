@@ -3,6 +3,7 @@ batch, exact resume, export, and the exported files through d4r-model.
 
     train_smoke.py MODELS_TRAIN_FOLDER BUILD_FOLDER [D4R_MODEL]     exit 77 without PyTorch
 """
+import math
 import os
 import shutil
 import subprocess
@@ -48,6 +49,16 @@ def fresh(preset, name, *more):
 
 def values(run):
     return torch.cat([t.reshape(-1) for t in run.optimiser.values + run.optimiser.average + run.optimiser.m + run.optimiser.v])
+
+
+def guard():
+    """A loss that leaps brings back the older of the last two good states and halves the rate."""
+    run = fresh("m", "guard")
+    watch, first = run.guard, run.optimiser.values[0]
+    for i, (loss, back) in enumerate(((9, False), (0.06, False), (0.07, False), (0.061, False), (0.1, True), (0.08, False), (math.nan, True))):
+        first.fill_(i)
+        assert watch.watch(train.Guard.SETTLED + (1 if i else 0), loss) == back, (i, loss)
+    assert first[0] == 2 and watch.slowed == 0.25, (first[0], watch.slowed)
 
 
 def falling_loss(preset):
@@ -99,6 +110,7 @@ def main():
     torch.set_num_threads(1)
     ok = test_stages.main() == 0
     ok &= test_k.main() == 0
+    guard()
     for preset, steps in (("m", 3), ("k", 2)):
         ok &= falling_loss(preset)
         resumed, run = exact_resume(preset, steps)
