@@ -14,11 +14,14 @@ void rig_random_tables(uint64_t seed, uint8_t *tables)
     }
 }
 
-/* In [-3, 3]. */
+/* In [-8, 8], most of them small: every gate comes near both of its ends. */
 static void fill_head(uint64_t *random, void *head, size_t bytes)
 {
     uint16_t *values = head, steps[4096];
-    for (int i = 0; i < 4096; i++) steps[i] = ref_half_bits((float)(i - 2047.5) * 3 / 2047.5f);
+    for (int i = 0; i < 4096; i++) {
+        const double x = (i - 2047.5) / 2047.5;
+        steps[i] = ref_half_bits((float)(8 * x * x * x));
+    }
     for (size_t i = 0; i < bytes / 2; i += 4) {
         const uint64_t bits = rig_random(random);
         for (size_t k = 0; k < 4; k++) values[i + k] = steps[bits >> 16 * k & 4095];

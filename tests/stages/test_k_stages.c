@@ -1,6 +1,7 @@
 /* Preset K's stages against their double-precision references on random input: ratios, tiers, sizes, conventions, formats, filters,
  * bad values, damaged histories. Thresholds: the motion surface exact; f16 values within 2 ulp or 2e-6 and RGB10A2 within one
- * code on 99.9 % (the rest: a decision at a border, such as a share of 1/255, taken otherwise in f32). */
+ * code on 99.99 % (the rest: a decision at a border, such as a share of 1/255, taken otherwise in f32), with the sampler on
+ * 99.9 % (positions in 1/256: what the bound of `slack` leaves out). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,15 +27,20 @@ static rig_params hdr(uint32_t width, uint32_t height)
                         .output_format = VK_FORMAT_R16G16B16A16_SFLOAT};
 }
 
-static void assert_good(const char *name, const rig_result *s)
+static void assert_share(const char *name, const rig_result *s, double least)
 {
     rig_result_print(name, s);
     assert_true(s->finite);
     assert_true(s->motion == 1.0);
     assert_true(s->exposure_error < 1e-5); /* f32 sums in a tree of 10^4 values */
-    assert_true(s->tokens >= 0.999 && s->recurrent >= 0.999);
-    assert_true(s->history >= 0.999 && s->output >= 0.999);
+    assert_true(s->tokens >= least && s->recurrent >= least);
+    assert_true(s->history >= least && s->output >= least);
     assert_int_equal(device.messages, 0);
+}
+
+static void assert_good(const char *name, const rig_result *s)
+{
+    assert_share(name, s, 0.9999);
 }
 
 /* Pipelines are made once a range (HDR, LDR) and shared by all rigs with the exact filter, whatever their sizes and formats. */
@@ -72,7 +78,7 @@ static rig_result run_frames(const rig_params *params, d4r_size render, int fram
 static void check(const char *name, const rig_params *params, d4r_size render, int frames, edit_fn edit)
 {
     const rig_result result = run_frames(params, render, frames, edit);
-    assert_good(name, &result);
+    assert_share(name, &result, params->hardware_filter ? 0.999 : 0.9999);
 }
 
 static void test_ratios(void **state)
