@@ -6,6 +6,7 @@ d4r-m (parity.py), the CPU network against the HIP network on the emulated devic
 Exit code 1 when a goal is not met. DIR/report.md has the goals that failed first, then all of them.
 """
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -86,7 +87,9 @@ def main():
     os.makedirs(a.out, exist_ok=True)
     neutral, runner = os.path.join(a.out, "neutral"), Runner(os.path.join(a.build, "bin", a.program), "cpu", ["--exact-filter"])
     if not os.path.exists(neutral):
-        subprocess.run([os.path.join(a.build, "bin", "d4r-model"), "neutral", "--quiet", neutral], check=True)
+        with open(os.path.join(a.model, "model.json")) as f:
+            preset = json.load(f)["preset"]
+        subprocess.run([os.path.join(a.build, "bin", "d4r-model"), "neutral", "--preset", preset, "--quiet", neutral], check=True)
     if a.sequences:
         models = {"model": a.model, "neutral": neutral}
         parts.append(("Rendered sequences", evaluate.run(runner, models, a.sequences, os.path.join(a.out, "sequences"))[1]))
