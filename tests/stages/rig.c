@@ -350,7 +350,8 @@ double rig_check_exposure(rig *r, bool kept, double *now)
     r->last_exposure = r->reference.reset ? state[0] : r->last_exposure;
     double error = fabs(state[0] / wanted - 1);
     error = fmax(error, fabs(state[1] / before - 1));
-    return kept ? error : fmax(error, fabs(state[3] - want.count));
+    if (!kept) r->last_count = want.count;
+    return fmax(error, fabs(state[3] - r->last_count));
 }
 
 double rig_identical(const ref_image *got, const ref_image *want)

@@ -21,7 +21,7 @@ struct rig {
     bool first;
     d4r_vec2 last_jitter;
     d4r_size last_render;
-    double last_exposure;
+    double last_exposure, last_count;
     /* histories as the GPU holds them, read after the previous frame */
     ref_image mv_a, recurrent, recurrent_high, history, half;
     void *output_pixels;

@@ -455,22 +455,20 @@ static void test_output_formats(void **state)
     assert_int_equal(device.messages, 0);
 }
 
-/* Nothing moves, the jitter stays, nothing is forgotten: what is shown is the mean of all frames, in linear light. f16 keeps the
- * history to 2.4e-4 of compressed range a frame, 6e-4 of linear light at 0.35. */
-static void test_still_image_is_a_mean(void **state)
+/* Flat frames of a constant head: what is shown after the last one. */
+static void run_flat(const char *name, const float logits[8], const float *levels, int frames, double wanted,
+                     double tolerance)
 {
-    (void)state;
     static uint16_t head[HEAD_BYTES / 2];
-    static const float v[8] = {0.3f, -0.2f, -4, 20, -20, -20, -20, 20}; /* keep 1; show, own, clip 0 */
-    fill_head(head, v);
+    fill_head(head, logits);
     rig_params p = hdr(64, 64);
     p.conventions.exposure_mode = D4R_EXPOSURE_SCALAR;
     rig *r = create_rig(&p);
     rig_result result = rig_result_start();
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < frames; i++) {
         content c = content_random(&p, (d4r_size){32, 32}, 0);
         for (size_t k = 0; k < 32 * 32 * 2; k++) c.motion[k] = 0;
-        for (size_t k = 0; k < 32 * 32 * 4; k++) c.color[k] = 0.1f * (float)(i + 1);
+        for (size_t k = 0; k < 32 * 32 * 4; k++) c.color[k] = levels[i];
         c.input.settings.exposure = 1;
         c.input.head = head;
         rig_run(r, &c.input, &result);
@@ -478,9 +476,29 @@ static void test_still_image_is_a_mean(void **state)
     }
     const uint16_t *out = rig_read_output(r);
     for (int i = 0; i < 64 * 64 * 4; i++)
-        assert_true(i % 4 == 3 || fabs(ref_half_value(out[i]) - 0.35) < 0.002);
-    assert_good("still image", &result);
+        assert_true(i % 4 == 3 || fabs(ref_half_value(out[i]) - wanted) <= tolerance);
+    assert_good(name, &result);
     rig_destroy(r);
+}
+
+/* Nothing moves, the jitter stays, nothing is forgotten: what is shown is the mean of all frames, in linear light. f16 keeps the
+ * history to 2.4e-4 of compressed range a frame, 6e-4 of linear light at 0.35. */
+static void test_still_image_is_a_mean(void **state)
+{
+    (void)state;
+    static const float logits[8] = {0.3f, -0.2f, -4, 20, -20, -20, -20, 20}; /* keep 1; show, own, clip 0 */
+    static const float levels[6] = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.6f};
+    run_flat("still image", logits, levels, 6, 0.35, 0.002);
+}
+
+/* A flat neighbourhood's box is a point, however bright: a clipped history is the current colour. */
+static void test_flat_box(void **state)
+{
+    (void)state;
+    static const float logits[8] = {0.3f, -0.2f, -8, 20,
+                                    -20,  -20,   20, 20}; /* gain 0.001, clip 1, box 4 deviations */
+    static const float levels[2] = {0.01f, 20};
+    run_flat("flat box", logits, levels, 2, 20, 0.02);
 }
 
 static int set_up(void)
@@ -506,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_hardware_filter),
         cmocka_unit_test(test_output_formats),
         cmocka_unit_test(test_still_image_is_a_mean),
+        cmocka_unit_test(test_flat_box),
     };
     if (set_up() != 0) return 77;
     rig_random_tables(5, tables);
