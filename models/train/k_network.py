@@ -193,7 +193,7 @@ def normalised(x):
 def norm_backward(x, g, residual):
     if fast(x):
         return k_native.norm_backward(x, g, residual)
-    r = torch.rsqrt(x.square().mean(-1, keepdim=True).clamp_min(SMALLEST_MEAN))  # native/k_blocks.cu says why
+    r = torch.rsqrt((x.square().mean(-1, keepdim=True) + 1e-5).clamp_min(SMALLEST_MEAN))  # native/k_blocks.cu says why
     return residual + r * (g - x * (r * r * (x * g).mean(-1, keepdim=True)))
 
 

@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(LANES *ROWS)
         gv[i] = token < tokens ? __bfloat1622float2(g[at + i * LANES]) : make_float2(0.f, 0.f);
         sum += v[i].x * v[i].x + v[i].y * v[i].y, along += v[i].x * gv[i].x + v[i].y * gv[i].y;
     }
-    float r = rsqrtf(fmaxf(row_sum(sum) / (32 * P), SMALLEST_MEAN)), k = r * r * row_sum(along) / (32 * P);
+    float r = rsqrtf(fmaxf(row_sum(sum) / (32 * P) + 1e-5f, SMALLEST_MEAN)), k = r * r * row_sum(along) / (32 * P);
     for (int i = 0; token < tokens && i < P; i++) {
         float2 e = __bfloat1622float2(residual[at + i * LANES]);
         out[at + i * LANES] =
