@@ -75,7 +75,7 @@ def split_named(flat, shapes):
 def initial_head():
     """Values of a head that accumulates: 1/n on what stays, a little of the current frame in what is shown."""
     logit = lambda p: math.log(p / (1 - p))
-    gates = [logit(1.7 / 3), logit(1.2 / 3), logit(0.25), logit(0.93), logit(0.02), logit(0.1), logit(0.5), logit(0.35)]
+    gates = [logit(2.4 / 3), logit(1.1 / 3), logit(0.25), logit(0.95), logit(0.02), logit(0.05), logit(0.5), logit(0.6)]
     return torch.tensor(gates * 4 + [0.0] * RECURRENT)
 
 
@@ -84,7 +84,7 @@ def initial_gaussians():
     rows = []
     for row in range(4):
         for column in range(4):
-            p = (1.8, 3.6, 7.2, 14.4)[column]
+            p = (2.5, 5.0, 10.0, 18.0)[column]
             x, y, r = ((p / 1.4, p * 1.4, 0.0), (p, p, 0.0), (p * 1.4, p / 1.4, 0.0), (p, p, 0.5))[row]
             rows.append([math.log(x), math.log(y), math.atanh(r / CORRELATION_MAX)])
     return torch.tensor(rows)
