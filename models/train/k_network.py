@@ -334,9 +334,9 @@ def block(x, name, weights, grid, phase):
 
 
 def growth(x):
-    """What a layer's output costs above an rms of 6. Nothing normalises what merges and expands pass on: without this the levels
+    """What a layer's output costs above an rms of 4. Nothing normalises what merges and expands pass on: without this the levels
     amplify each other until the head is all saturation."""
-    return 0.02 * torch.log(x.float().square().mean() / 36.0).clamp_min(0.0).square()
+    return 0.02 * torch.log(x.float().square().mean() / 16.0).clamp_min(0.0).square()
 
 
 def network(tokens, weights, grid, phase, keep=None):
