@@ -22,6 +22,7 @@ from sequences import Runner, Sequence, weights_of
 
 ARCHITECTURES = ("gfx1201", "gfx1100")
 NETWORKS_BETWEEN = 45.0  # dB
+PARTS = ("sequences", "checks", "parity", "networks")
 
 
 def parity_goals(a, runner, sequences, goals):
@@ -81,7 +82,7 @@ def main():
     p.add_argument("--checkpoint", help="what the model was exported from; without it parity with PyTorch is left out")
     p.add_argument("--out", required=True)
     p.add_argument("--quick", action="store_true", help="small checks, no parity: a look, no judgement")
-    p.add_argument("--no-hip", action="store_true")
+    p.add_argument("--part", action="append", choices=PARTS, help="repeatable; default: all")
     a = p.parse_args()
     began, parts = time.time(), []
     os.makedirs(a.out, exist_ok=True)
@@ -90,17 +91,18 @@ def main():
         with open(os.path.join(a.model, "model.json")) as f:
             preset = json.load(f)["preset"]
         subprocess.run([os.path.join(a.build, "bin", "d4r-model"), "neutral", "--preset", preset, "--quiet", neutral], check=True)
-    if a.sequences:
+    wanted, sequences = a.part or PARTS, [Sequence(s) for s in a.sequences]
+    if "sequences" in wanted and sequences:
         models = {"model": a.model, "neutral": neutral}
         parts.append(("Rendered sequences", evaluate.run(runner, models, a.sequences, os.path.join(a.out, "sequences"))[1]))
-    checks = os.path.join(a.out, "checks")
-    os.makedirs(checks, exist_ok=True)
-    parts.append(("Procedural checks", Checks(runner, a.model, neutral, checks, a.quick).run()))
-    sequences = [Sequence(s) for s in a.sequences]
-    if a.checkpoint and not a.quick and sequences:
+    if "checks" in wanted:
+        checks = os.path.join(a.out, "checks")
+        os.makedirs(checks, exist_ok=True)
+        parts.append(("Procedural checks", Checks(runner, a.model, neutral, checks, a.quick).run()))
+    if "parity" in wanted and a.checkpoint and not a.quick and sequences:
         parts.append(("PyTorch against %s" % a.program, report.Goals()))
         parity_goals(a, runner, sequences, parts[-1][1])
-    if not a.no_hip and sequences:
+    if "networks" in wanted and sequences:
         parts.append(("CPU network against HIP network (emulated)", report.Goals()))
         network_goals(a, sequences[:1] if a.quick else sequences, parts[-1][1])
     print("%.0f s" % (time.time() - began))
