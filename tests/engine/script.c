@@ -17,12 +17,12 @@ void script_end(script *s)
     pthread_mutex_destroy(&s->lock);
 }
 
-/* A head without NaN codes that depends on every token byte. */
+/* A head without NaN codes, FP8 or f16, that depends on every token byte. */
 static void write_head(script *s, const d4r_network_job *job)
 {
     const uint8_t *tokens = s->buffers.tokens_map;
     uint8_t *head = s->buffers.head_map;
-    for (uint64_t i = 0; i < job->bytes; i++) head[i] = (uint8_t)(tokens[i] & 0xbf);
+    for (uint64_t i = 0; i < job->head_bytes; i++) head[i] = (uint8_t)(tokens[i % job->bytes] & 0xbf);
 }
 
 static d4r_status on_attach(void *user, const d4r_network_buffers *buffers, const d4r_log *log)

@@ -362,7 +362,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(success),
@@ -381,6 +381,7 @@ int main(void)
     };
     int failed;
     if (!vk_test_create(&device)) return 77;
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     failed = cmocka_run_group_tests(tests, setup, teardown);
     vk_test_destroy(&device);
     return failed || device.messages ? 1 : 0;

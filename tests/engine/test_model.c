@@ -107,9 +107,15 @@ d4r_model *test_model_create_of(d4r_preset preset, uint32_t seed)
     return NULL;
 }
 
+d4r_preset test_preset(void)
+{
+    const char *name = getenv("D4R_TEST_PRESET");
+    return name && strcmp(name, "K") == 0 ? D4R_PRESET_K : D4R_PRESET_M;
+}
+
 d4r_model *test_model_create(uint32_t seed)
 {
-    return test_model_create_of(D4R_PRESET_M, seed);
+    return test_model_create_of(test_preset(), seed);
 }
 
 void test_model_destroy(d4r_model *model)

@@ -8,7 +8,9 @@
 
 /* NULL when memory is exhausted. */
 d4r_model *test_model_create_of(d4r_preset preset, uint32_t seed);
-d4r_model *test_model_create(uint32_t seed); /* of preset M */
+/* The preset that a test program runs: K with D4R_TEST_PRESET=K, else M. Programs are registered once for each. */
+d4r_preset test_preset(void);
+d4r_model *test_model_create(uint32_t seed); /* of test_preset */
 void test_model_destroy(d4r_model *model);
 
 /* Preset K's: random weights, the neutral model's tables (D4R_K_TABLES_BYTES). */

@@ -39,6 +39,36 @@ static void sizes(void **state)
     assert_int_equal(s.token_bytes, 8192ull * 8192 * 64);
 }
 
+/* Preset K's tokens follow from the output alone. */
+static void sizes_of_k(void **state)
+{
+    static const struct {
+        d4r_size render, output, grid;
+    } cases[] = {{{1280, 720}, {3840, 2160}, {960, 544}}, {{3840, 2160}, {3840, 2160}, {960, 544}},
+                 {{640, 360}, {1280, 720}, {320, 256}},   {{64, 64}, {64, 64}, {256, 256}},
+                 {{64, 64}, {1024, 1025}, {256, 288}},    {{100, 80}, {1153, 1152}, {320, 288}},
+                 {{64, 64}, {16384, 16384}, {4096, 4096}}};
+    d4r_sizes s;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const d4r_size grid = cases[i].grid, output = cases[i].output;
+        assert_int_equal(d4r_preset_sizes(D4R_PRESET_K, cases[i].render, output, &s), D4R_OK);
+        assert_memory_equal(&s.token_grid, &grid, sizeof grid);
+        assert_memory_equal(&s.reconstruction, &output, sizeof output);
+        assert_memory_equal(&s.output, &output, sizeof output);
+        assert_int_equal(s.half.width, (output.width + 1) / 2);
+        assert_int_equal(s.token_bytes, 64ull * grid.width * grid.height);
+        assert_int_equal(s.head_bytes, 80ull * grid.width * grid.height);
+        assert_float_equal(s.render_scale_x, (double)cases[i].render.width / output.width, 1e-7);
+    }
+    assert_int_equal(d4r_preset_sizes(D4R_PRESET_K, (d4r_size){65, 64}, (d4r_size){64, 64}, &s),
+                     D4R_ERROR_ARGUMENT);
+    assert_int_equal(d4r_preset_sizes((d4r_preset)7, (d4r_size){64, 64}, (d4r_size){64, 64}, &s),
+                     D4R_ERROR_ARGUMENT);
+    assert_string_equal(d4r_preset_name(D4R_PRESET_K), "K");
+    assert_null(d4r_preset_name((d4r_preset)7));
+}
+
 static void bad_sizes(void **state)
 {
     const d4r_size ok = {128, 128};
@@ -166,9 +196,9 @@ static void settings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(version),  cmocka_unit_test(sizes),  cmocka_unit_test(bad_sizes),
-        cmocka_unit_test(quality),  cmocka_unit_test(jitter), cmocka_unit_test(formats),
-        cmocka_unit_test(settings),
+        cmocka_unit_test(version),   cmocka_unit_test(sizes),    cmocka_unit_test(sizes_of_k),
+        cmocka_unit_test(bad_sizes), cmocka_unit_test(quality),  cmocka_unit_test(jitter),
+        cmocka_unit_test(formats),   cmocka_unit_test(settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

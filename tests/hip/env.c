@@ -130,7 +130,7 @@ d4r_model *env_model(uint64_t seed)
 {
     d4r_model *model = test_model_create((uint32_t)seed);
     network_tensors *tensors = network_tensors_random(seed, 1.0);
-    if (model) network_tensors_pack(tensors, model->network);
+    if (model && test_preset() == D4R_PRESET_M) network_tensors_pack(tensors, model->network);
     network_tensors_free(tensors);
     return model;
 }

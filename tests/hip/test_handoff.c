@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "runtime/engine.h"
+#include "tests/engine/test_model.h"
 #include "tests/hip/hip_rig.h"
 #include "vk_stages/stages_internal.h"
 
@@ -70,7 +71,9 @@ static double different(const uint8_t *a, const uint8_t *b, size_t bytes)
 static void check_variants(const char *arch, const uint8_t *cpu, size_t cpu_bytes)
 {
     uint8_t *first = NULL;
-    for (unsigned i = 0; i < HIP_VARIANTS; i++) {
+    /* Preset K's frames take the emulator a second each: the first and the last variant, all in the long runs. */
+    const unsigned step = test_preset() == D4R_PRESET_K && !env_long() ? HIP_VARIANTS - 1 : 1;
+    for (unsigned i = 0; i < HIP_VARIANTS; i += step) {
         hip_variant variant = hip_variant_at(i);
         hip_rig h;
         size_t bytes = 0;
@@ -86,7 +89,7 @@ static void check_variants(const char *arch, const uint8_t *cpu, size_t cpu_byte
         if (!first)
             printf("%s: %.5f %% of the bytes differ from the CPU network's\n", arch,
                    100 * different(out, cpu, bytes));
-        if (!first) assert_true(different(out, cpu, bytes) < 0.05);
+        if (!first) assert_true(different(out, cpu, bytes) < (test_preset() == D4R_PRESET_K ? 1e-9 : 0.05));
         if (first) assert_memory_equal(out, first, bytes);
         printf("%s, %s: same bytes\n", arch, hip_variant_name(&variant));
         if (first)
