@@ -1,5 +1,5 @@
-"""Judges a model by everything at once: rendered sequences (evaluate.py), procedural checks (checks.py), PyTorch against
-d4r-m (parity.py), the CPU network against the HIP network on the emulated device. One report.
+"""Judges a model by everything at once: rendered sequences and the scenes of d4r-scene (evaluate.py), procedural checks
+(checks.py), PyTorch against d4r-m (parity.py), the CPU network against the HIP network on the emulated device. One report.
 
     accept.py --build BUILD --model models/m --checkpoint models/m/checkpoint.pt --out DIR SEQUENCE...
 
@@ -22,7 +22,18 @@ from sequences import Runner, Sequence, weights_of
 
 ARCHITECTURES = ("gfx1201", "gfx1100")
 NETWORKS_BETWEEN = 45.0  # dB
-PARTS = ("sequences", "checks", "parity", "networks")
+PARTS = ("sequences", "scenes", "checks", "parity", "networks")
+
+
+def scenes(a):
+    """Sequences of d4r-scene, which training does not see."""
+    for name in ("street",) if a.quick else ("street", "gallery", "chart"):
+        folder = os.path.join(a.out, "frames", name)
+        if not os.path.exists(folder):
+            os.makedirs(os.path.dirname(folder), exist_ok=True)
+            subprocess.run([os.path.join(a.build, "bin", "d4r-scene"), "--quiet", "--scene", name, "--frames", "14", "--reference-from", "3", "--render",
+                            "256x144", "--output", "512x288", folder], check=True)
+        yield folder
 
 
 def parity_goals(a, runner, sequences, goals):
@@ -67,7 +78,7 @@ def write(a, parts):
         text += "\n## %s\n\n" % title + goals.markdown()
         rows += [{"part": title, **r} for r in goals.rows]
     with open(os.path.join(a.out, "report.md"), "w") as f:
-        f.write(text + "\nTables and pictures: sequences/table.md, sequences/index.md, checks/checks.md\n")
+        f.write(text + "\nTables and pictures: table.md and index.md in sequences/ and scenes/, checks/checks.md\n")
     report.write_json(os.path.join(a.out, "report.json"), {"model": model, "quick": a.quick, "goals": rows})
     print(text.split("\n## ")[0] + ("\n" + only.markdown() if failed else ""))
     return len(failed)
@@ -91,10 +102,11 @@ def main():
         with open(os.path.join(a.model, "model.json")) as f:
             preset = json.load(f)["preset"]
         subprocess.run([os.path.join(a.build, "bin", "d4r-model"), "neutral", "--preset", preset, "--quiet", neutral], check=True)
-    wanted, sequences = a.part or PARTS, [Sequence(s) for s in a.sequences]
+    wanted, sequences, models = a.part or PARTS, [Sequence(s) for s in a.sequences], {"model": a.model, "neutral": neutral}
     if "sequences" in wanted and sequences:
-        models = {"model": a.model, "neutral": neutral}
         parts.append(("Rendered sequences", evaluate.run(runner, models, a.sequences, os.path.join(a.out, "sequences"))[1]))
+    if "scenes" in wanted:
+        parts.append(("Scenes of d4r-scene", evaluate.run(runner, models, list(scenes(a)), os.path.join(a.out, "scenes"))[1]))
     if "checks" in wanted:
         checks = os.path.join(a.out, "checks")
         os.makedirs(checks, exist_ok=True)
