@@ -11,6 +11,7 @@
 #include <string.h>
 #include "models/format/m_layout.h"
 #include "tests/stages/content.h"
+#include "tests/stages/k_ref.h"
 
 static vk_test device;
 static const char *data_folder;
@@ -87,22 +88,38 @@ static void neutral_weights(uint8_t *weights)
     memcpy(weights + 64 * 128 + 68 * 64, all, sizeof all);
 }
 
-static void run(const char *label, const char *sequence, crop k, uint32_t output_width,
-                uint32_t output_height, bool neutral, d4r_conventions conventions)
+/* Preset K's counterpart: the biases of its neutral model for every sub-block. */
+static const uint16_t *neutral_head(void)
 {
-    static uint8_t weights[D4R_M_STAGE_BYTES];
-    if (neutral)
-        neutral_weights(weights);
+    static uint16_t head[256 * 256 * K_REF_HEAD];
+    static const float logits[8] = {1.609f, -0.693f, -1.099f, 2.944f, -6.907f, -6.907f, 0, 0.511f};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++) {
+        const size_t k = i % K_REF_HEAD;
+        head[i] = k < 32 ? ref_half_bits(logits[k % 8]) : 0;
+    }
+    return head;
+}
+
+static void run(const rig_preset *preset, const char *label, const char *sequence, crop k,
+                uint32_t output_width, uint32_t output_height, bool neutral, d4r_conventions conventions)
+{
+    static uint8_t model[2 * K_REF_TABLES * K_REF_TABLE_VALUES]; /* or the weights of M, which are fewer */
+    if (preset == &rig_k)
+        rig_random_tables(21, model);
+    else if (neutral)
+        neutral_weights(model);
     else
-        rig_random_weights(21, weights);
-    const rig_params p = {.output = {output_width, output_height},
+        rig_random_weights(21, model);
+    const rig_params p = {.preset = preset,
+                          .output = {output_width, output_height},
                           .max_render = {k.width, k.height},
                           .conventions = conventions,
                           .output_format = VK_FORMAT_R16G16B16A16_SFLOAT};
-    rig *r = rig_create(&device, &p, weights);
+    rig *r = rig_create(&device, &p, model);
     rig_result s = rig_result_start();
     for (int i = 0; i < 3; i++) {
         content c = load(sequence, i, k);
+        if (preset == &rig_k && neutral) c.input.head = neutral_head();
         rig_run(r, &c.input, &s);
         content_free(&c);
     }
@@ -119,22 +136,32 @@ static void test_brick_pan(void **state)
 {
     (void)state;
     const crop fence = {40, 60, 112, 96}, wires = {180, 10, 97, 75};
-    run("brick_pan, random", "brick_pan", fence, 224, 192, false, (d4r_conventions){0});
-    run("brick_pan, neutral", "brick_pan", fence, 224, 192, true, (d4r_conventions){0});
-    run("brick_pan, 1.5x odd", "brick_pan", wires, 145, 113, false, (d4r_conventions){0});
+    run(&rig_m, "brick_pan, random", "brick_pan", fence, 224, 192, false, (d4r_conventions){0});
+    run(&rig_m, "brick_pan, neutral", "brick_pan", fence, 224, 192, true, (d4r_conventions){0});
+    run(&rig_m, "brick_pan, 1.5x odd", "brick_pan", wires, 145, 113, false, (d4r_conventions){0});
 }
 
 static void test_static(void **state)
 {
     (void)state;
     const crop dots = {100, 50, 96, 96};
-    run("static, neutral", "static", dots, 192, 192, true, (d4r_conventions){0});
-    run("static, random, LDR", "static", dots, 192, 192, false, (d4r_conventions){.ldr = true});
+    run(&rig_m, "static, neutral", "static", dots, 192, 192, true, (d4r_conventions){0});
+    run(&rig_m, "static, random, LDR", "static", dots, 192, 192, false, (d4r_conventions){.ldr = true});
+}
+
+static void test_preset_k(void **state)
+{
+    (void)state;
+    const crop fence = {40, 60, 112, 96}, dots = {100, 50, 96, 96};
+    run(&rig_k, "K, brick_pan, random", "brick_pan", fence, 224, 192, false, (d4r_conventions){0});
+    run(&rig_k, "K, brick_pan, neutral", "brick_pan", fence, 224, 192, true, (d4r_conventions){0});
+    run(&rig_k, "K, static, 1.5x, LDR", "static", dots, 144, 144, false, (d4r_conventions){.ldr = true});
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_brick_pan), cmocka_unit_test(test_static)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_brick_pan), cmocka_unit_test(test_static),
+                                       cmocka_unit_test(test_preset_k)};
     data_folder = getenv("D4R_TEST_DATA");
     if (!data_folder) {
         fprintf(stderr, "skipped: D4R_TEST_DATA is not set\n");
