@@ -118,7 +118,7 @@ void recurrent_at(vec2 q, out vec4 low, out vec4 high)
 
 float tamed(float v) { return is_finite(v) ? clamp(v, -64.0, 64.0) : 0.0; }
 
-uint pair(float a, float b) { return packHalf2x16(vec2(tamed(a), tamed(b))); }
+uint pair(float a, float b) { return pack_half(vec2(tamed(a), tamed(b))); }
 uvec2 four(vec4 v) { return uvec2(pair(v.x, v.y), pair(v.z, v.w)); }
 
 void main()

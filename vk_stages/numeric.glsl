@@ -3,9 +3,19 @@ bool is_finite(float v) { return (floatBitsToUint(v) & 0x7f800000u) != 0x7f80000
 bool is_finite(vec2 v) { return is_finite(v.x) && is_finite(v.y); }
 bool is_finite(vec3 v) { return is_finite(v.x) && is_finite(v.y) && is_finite(v.z); }
 
-// Rounds to nearest even before a store: some drivers truncate in imageStore.
-vec2 round_half(vec2 v) { return unpackHalf2x16(packHalf2x16(v)); }
+// Rounds to half's grid, nearest even, for values up to 65504: drivers differ in imageStore and in packHalf2x16, which
+// may truncate; of values on the grid both are exact. The sum of v and 2^13 of its binade has half's step.
+float round_half(float v)
+{
+    uint bits = floatBitsToUint(v);
+    float lift = uintBitsToFloat((max(bits >> 23 & 255u, 113u) + 13u) << 23);
+    precise float lifted = abs(v) + lift;
+    precise float magnitude = lifted - lift;
+    return uintBitsToFloat(floatBitsToUint(magnitude) | (bits & 0x80000000u));
+}
+vec2 round_half(vec2 v) { return vec2(round_half(v.x), round_half(v.y)); }
 vec4 round_half(vec4 v) { return vec4(round_half(v.xy), round_half(v.zw)); }
+uint pack_half(vec2 v) { return packHalf2x16(round_half(v)); }
 
 float sigmoid(float x) { return 1.0 / (1.0 + exp(-x)); }
 
