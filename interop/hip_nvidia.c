@@ -19,7 +19,7 @@ typedef int cu_result;
 typedef unsigned long long cu_pointer;
 typedef struct cu_context_object *cu_context;
 
-enum { CU_NOT_SUPPORTED = 801, CU_INVALID_VALUE = 1 };
+enum { CU_NOT_SUPPORTED = 801, CU_INVALID_VALUE = 1, CU_INVALID_CONTEXT = 201 };
 enum { CU_ATTRIBUTE_SHARED_OPTIN = 97, CU_FUNCTION_SHARED_BYTES = 1, CU_FUNCTION_DYNAMIC_SHARED = 8 };
 enum { CU_ATTRIBUTE_MAJOR = 75, CU_ATTRIBUTE_MINOR = 76, MAX_DEVICES = 64 };
 
@@ -39,6 +39,7 @@ typedef struct cu_kernel_node {
     X(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, int device))                    \
     X(primary_retain, "cuDevicePrimaryCtxRetain", (cu_context * context, int device))                       \
     X(context_set, "cuCtxSetCurrent", (cu_context context))                                                 \
+    X(context_get, "cuCtxGetCurrent", (cu_context * context))                                               \
     X(context_device, "cuCtxGetDevice", (int *device))                                                      \
     X(context_push, "cuCtxPushCurrent_v2", (cu_context context))                                            \
     X(context_pop, "cuCtxPopCurrent_v2", (cu_context * context))                                            \
@@ -111,9 +112,13 @@ static cu_pointer to_device(const void *pointer)
     return (cu_pointer)(uintptr_t)pointer;
 }
 
+/* A thread without a context is nothing to ask the driver about: its checker counts the failure as an error. */
 static d4r_hip_error get_device(int *device)
 {
-    return cu.context_device(device);
+    cu_context context = NULL;
+    cu_result result = cu.context_get(&context);
+    if (result != 0) return result;
+    return context ? cu.context_device(device) : CU_INVALID_CONTEXT;
 }
 
 static d4r_hip_error set_device(int ordinal)
