@@ -38,7 +38,7 @@
 #define M_SM90_WINDOWS_128 1
 #define M_SM90_WAVES_64 16
 #define M_SM90_WAVES_96 16
-#define M_SM90_WAVES_128 16
+#define M_SM90_WAVES_128 8
 #endif
 /* Offsets in the layer's weights: first and end of the staged matrices, the block, whose vectors are staged too; its C. */
 #define M_BLOCK_OF_merge_block96 D4R_M_LINEAR_BYTES(96, 256)
