@@ -110,6 +110,8 @@ d4r_status d4r_shared_create(const d4r_shared_desc *desc, d4r_shared *shared)
         d4r_shared_destroy(vk, shared);
         return status;
     }
+    /* A head that the host writes is written by nobody else. */
+    if (shared->head.map) memset(shared->head.map, 0, desc->head_bytes);
     shared->info.max_token_grid = desc->max_token_grid;
     shared->info.preset = desc->preset;
     shared->info.tokens_bytes = desc->token_bytes;

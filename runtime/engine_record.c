@@ -111,10 +111,11 @@ void d4r_engine_on_stage(void *user, VkCommandBuffer commands, const char *stage
 /* ---- front ---- */
 
 /* A head that no network ever wrote must not hold NaN: the first frame may fail, and its back runs all the
- * same. */
+ * same. A mapped head was cleared by the host, which writes it: a fill by the device won over the first frame's head on a
+ * device whose host-visible memory is its own. */
 static void clear_head(d4r_engine *engine, VkCommandBuffer commands)
 {
-    if (engine->head_cleared) return;
+    if (engine->head_cleared || engine->shared.head.map) return;
     engine->vk.fn.vkCmdFillBuffer(commands, engine->shared.head.buffer, 0, VK_WHOLE_SIZE, 0);
 }
 
