@@ -67,6 +67,7 @@ def shipped_weights(runner):
         result = evaluate.evaluate(runner, {"model": MODEL}, Sequence(os.path.join(data, name)), build, with_flip=False, names=("bilinear",))
         ours, plain = result.mean("model"), result.mean("bilinear")
         print("%s: %.2f dB, %.4f; bilinear %.2f dB, %.4f" % (name, ours["psnr"], ours["ssim"], plain["psnr"], plain["ssim"]))
+        expect((name == "static") == bool(result.still_curve), name + ": whether it is still is not seen")
         expect(ours["psnr"] >= plain["psnr"] + psnr and ours["ssim"] >= plain["ssim"] + ssim, "%s: less than %.1f dB and %.2f above bilinear" % (name, psnr, ssim))
 
 
