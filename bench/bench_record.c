@@ -129,7 +129,7 @@ static d4r_status attach(void *user, const d4r_network_buffers *buffers, const d
 
 static d4r_status run(void *user, const d4r_network_job *job)
 {
-    memset(((bench *)user)->buffers.head_map, 0, job->bytes);
+    memset(((bench *)user)->buffers.head_map, 0, job->head_bytes);
     return D4R_OK;
 }
 
@@ -333,7 +333,7 @@ static int record_only(way w, const d4r_model *model)
 }
 
 /* Sums of callgrind's output: all, and of functions in objects that are not the library's. */
-static bool count_instructions(const char *self, way w, result *r)
+static bool count_instructions(const char *self, const char *preset, way w, result *r)
 {
     char command[1024], line[1024], file[] = P_tmpdir "/bench_record.XXXXXX";
     const int fd = mkstemp(file);
@@ -344,10 +344,10 @@ static bool count_instructions(const char *self, way w, result *r)
     snprintf(
         command, sizeof command,
         "valgrind -q --tool=callgrind --callgrind-out-file=%s --collect-atstart=no --toggle-collect=" FUNCTION
-        " '%s' --record-only %d >/dev/null 2>&1 && callgrind_annotate --auto=no --threshold=100 "
+        " '%s' --preset %s --record-only %d >/dev/null 2>&1 && callgrind_annotate --auto=no --threshold=100 "
         "--show-percs=no %s "
         "2>/dev/null",
-        file, self, (int)w, file);
+        file, self, preset, (int)w, file);
     out = popen(command, "r");
     while (out && fgets(line, sizeof line, out)) {
         char *at = line;
@@ -370,7 +370,8 @@ static bool count_instructions(const char *self, way w, result *r)
     return all > 0;
 }
 
-static bool write_json(const char *path, uint32_t frames, const char *device, const result *results)
+static bool write_json(const char *path, const char *preset, uint32_t frames, const char *device,
+                       const result *results)
 {
     char cpu[128];
     struct utsname system;
@@ -385,6 +386,7 @@ static bool write_json(const char *path, uint32_t frames, const char *device, co
             "{\n  \"benchmark\": \"bench_record\",\n  \"date\": \"%s\",\n  \"cpu\": \"%s\",\n  \"system\": "
             "\"%s %s\",\n",
             date, cpu, system.sysname, system.release);
+    fprintf(f, "  \"preset\": \"%s\",\n", preset);
     fprintf(f, "  \"device\": \"%s\",\n  \"frames\": %u,\n  \"counted_frames\": %d,\n  \"ways\": [\n", device,
             frames, COUNTED_FRAMES);
     for (int w = 0; w < WAYS; w++)
@@ -397,7 +399,7 @@ static bool write_json(const char *path, uint32_t frames, const char *device, co
     return fclose(f) == 0;
 }
 
-static const char usage[] = "usage: bench_record [--frames N] [--no-count] [--json FILE]\n"
+static const char usage[] = "usage: bench_record [--preset M|K] [--frames N] [--no-count] [--json FILE]\n"
                             "CPU cost of recording a frame; --no-count: without valgrind.\n";
 
 int main(int argc, char **argv)
@@ -407,12 +409,15 @@ int main(int argc, char **argv)
     const char *json = NULL;
     result results[WAYS] = {0};
     char device[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE], self[512];
-    d4r_model *model = test_model_create(1);
-    must(model != NULL, "out of memory");
+    const char *preset = "M";
+    int recorded = -1; /* way to record only */
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--record-only") == 0 && i + 1 < argc)
-            return record_only(atoi(argv[i + 1]), model);
-        if (strcmp(argv[i], "--no-count") == 0)
+            recorded = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--preset") == 0 && i + 1 < argc &&
+                 (strcmp(argv[i + 1], "M") == 0 || strcmp(argv[i + 1], "K") == 0))
+            preset = argv[++i];
+        else if (strcmp(argv[i], "--no-count") == 0)
             count = false;
         else if (strcmp(argv[i], "--frames") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
             frames = (uint32_t)atoi(argv[++i]);
@@ -423,23 +428,26 @@ int main(int argc, char **argv)
             return strcmp(argv[i], "--help") == 0 ? 0 : 2;
         }
     }
+    d4r_model *model = test_model_create_of(*preset == 'K' ? D4R_PRESET_K : D4R_PRESET_M, 1);
+    must(model != NULL, "out of memory");
+    if (recorded >= 0) return record_only(recorded, model);
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = 0;
     bench b = {0};
     open_device(&b);
     snprintf(device, sizeof device, "%s", b.vk.properties.deviceName);
-    printf("%s, %u frames\n%-18s %12s %12s %16s %16s\n", device, frames, "", "median us", "least us",
-           "instructions", "of them ours");
+    printf("preset %s, %s, %u frames\n%-18s %12s %12s %16s %16s\n", preset, device, frames, "", "median us",
+           "least us", "instructions", "of them ours");
     for (int w = 0; w < WAYS; w++) {
         measure(w, model, frames, &results[w]);
-        if (count && !count_instructions(self, w, &results[w])) {
+        if (count && !count_instructions(self, preset, w, &results[w])) {
             fprintf(stderr, "bench_record: valgrind did not run; no instructions are counted\n");
             count = false;
         }
         printf("%-18s %12.1f %12.1f %16.0f %16.0f\n", way_names[w], results[w].median_us, results[w].least_us,
                results[w].instructions, results[w].own_instructions);
     }
-    if (json && !write_json(json, frames, device, results)) {
+    if (json && !write_json(json, preset, frames, device, results)) {
         fprintf(stderr, "bench_record: cannot write %s\n", json);
         return 5;
     }

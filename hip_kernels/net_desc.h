@@ -62,6 +62,8 @@ typedef struct d4r_net_desc {
 } d4r_net_desc;
 
 extern const d4r_net_desc d4r_m_net, d4r_k_net;
+#define D4R_NET_COUNT 2
+extern const d4r_net_desc *const d4r_nets[D4R_NET_COUNT];
 const d4r_net_desc *d4r_net_find(d4r_preset id); /* NULL: unknown */
 
 static inline bool d4r_net_grid_valid(const d4r_net_desc *net, d4r_size grid)

@@ -32,7 +32,8 @@ typedef struct d4r_game_params {
         engine; /* as for d4r_engine_create, except output_format: see d4r_game_output_format_supported */
     d4r_size
         reserve_render; /* token memory is made for this render size; a later d4r_game_configure with a larger
-                                 max_render waits for the network. 0, 0: engine.max_render */
+                                 max_render waits for the network. 0, 0: engine.max_render. Preset K, whose tokens follow from
+                                 the output: an output of this size is reserved */
     uint32_t view_budget; /* image views and descriptor sets kept, each; 0 = D4R_GAME_VIEW_BUDGET */
     bool copy_inputs;     /* copy every input although it could be read directly (needs TRANSFER_SRC) */
 } d4r_game_params;

@@ -162,7 +162,7 @@ typedef struct d4r_engine_params {
     /* Checks every frame's arguments and, with compute passes behind the input stage, its images; what is probably wrong
      * goes to the log as a warning, each once (docs/debugging.md). False: costs nothing. */
     bool validate;
-    bool debug_view; /* frames may ask for a debug view (d4r_frame_images.debug_view) */
+    bool debug_view; /* frames may ask for a debug view (d4r_frame_images.debug_view); preset M alone */
     uint32_t watchdog_ms; /* 0: the network's default */
     d4r_log log;
 } d4r_engine_params;

@@ -91,10 +91,10 @@ static void print_hip_device(const machine *m, unsigned index)
         printf(", is Vulkan device %d\n", vulkan);
     else
         printf(", matches no Vulkan device\n");
-    if (r->runnable)
-        printf("    code object %s\n", r->code_object);
-    else
-        printf("    cannot run the network: %s\n", r->problem);
+    for (unsigned i = 0; i < HIP_PRESETS; i++)
+        if (r->objects[i].preset)
+            printf("    preset %s: code object %s\n", r->objects[i].preset, r->objects[i].file);
+    if (!r->runnable) printf("    cannot run the network: %s\n", r->problem);
 }
 
 static void print_hip(const machine *m)
@@ -177,12 +177,16 @@ static void add_device(const machine *m, unsigned index, cJSON *devices)
     cJSON_AddNumberToObject(entry, "multiprocessors", r->device.multiprocessors);
     if (r->known) add_pci(entry, r->device.pci_domain, r->device.pci_bus, r->device.pci_device);
     cJSON_AddNumberToObject(entry, "vulkan_device", match(m, index));
-    if (r->runnable) {
-        cJSON_AddStringToObject(entry, "code_object", r->code_object);
-        cJSON_AddStringToObject(entry, "code_object_sha256", r->code_object_sha);
-    } else {
-        cJSON_AddStringToObject(entry, "problem", r->problem);
+    cJSON *objects = cJSON_AddArrayToObject(entry, "code_objects");
+    for (unsigned i = 0; i < HIP_PRESETS; i++) {
+        if (!r->objects[i].preset) continue;
+        cJSON *object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "preset", r->objects[i].preset);
+        cJSON_AddStringToObject(object, "file", r->objects[i].file);
+        cJSON_AddStringToObject(object, "sha256", r->objects[i].sha256);
+        cJSON_AddItemToArray(objects, object);
     }
+    if (!r->runnable) cJSON_AddStringToObject(entry, "problem", r->problem);
     cJSON_AddItemToArray(devices, entry);
 }
 

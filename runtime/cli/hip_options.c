@@ -13,7 +13,7 @@ const char cli_hip_help[] =
     "                            library\n"
     "  --hip-handoff host|marker   who waits for the tokens: a host thread, or the stream itself\n"
     "  --hip-completion event|callback   how the end of the network is noticed\n"
-    "  --hip-graphs auto|off|on  one graph launch a frame instead of ten kernel launches\n";
+    "  --hip-graphs auto|off|on  one graph launch a frame instead of ten (K: eleven) kernel launches\n";
 
 /* Index of `value` in the NULL-ended list. */
 static bool pick(const char *option, const char *value, const char *const *names, int *choice)

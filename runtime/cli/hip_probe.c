@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "hip_kernels/code_object.h"
+#include "hip_kernels/net_desc.h"
+
+_Static_assert(HIP_PRESETS == D4R_NET_COUNT, "code objects");
 
 /* The last error that the library logged. */
 typedef struct last_error {
@@ -15,20 +18,27 @@ static void keep_error(void *user, d4r_log_level level, const char *line)
     if (level == D4R_LOG_ERROR) snprintf(last->text, sizeof last->text, "%s", line);
 }
 
+static bool probe_code_object(const char *arch, const d4r_net_desc *net, const d4r_log *log,
+                              hip_code_object *found)
+{
+    d4r_code_object object = {0};
+    const bool good = d4r_code_object_load(NULL, arch, net->kernels, log, &object) == D4R_OK;
+    if (good) {
+        found->preset = net->preset;
+        snprintf(found->file, sizeof found->file, "%s", object.path);
+        snprintf(found->sha256, sizeof found->sha256, "%s", object.sha256);
+    }
+    d4r_code_object_destroy(&object);
+    return good;
+}
+
 static void probe_device(d4r_hip *hip, unsigned index, last_error *last, hip_device_report *report)
 {
     const d4r_log log = {keep_error, last, D4R_LOG_ERROR};
-    d4r_code_object object = {0};
-    report->known = d4r_hip_device_info(hip, index, &report->device) == D4R_OK;
-    report->runnable =
-        report->known && d4r_code_object_load(NULL, report->device.arch, "m", &log, &object) == D4R_OK;
-    if (report->runnable) {
-        snprintf(report->code_object, sizeof report->code_object, "%s", object.path);
-        snprintf(report->code_object_sha, sizeof report->code_object_sha, "%s", object.sha256);
-    } else {
-        snprintf(report->problem, sizeof report->problem, "%s", last->text);
-    }
-    d4r_code_object_destroy(&object);
+    report->runnable = report->known = d4r_hip_device_info(hip, index, &report->device) == D4R_OK;
+    for (unsigned i = 0; i < HIP_PRESETS && report->runnable; i++)
+        report->runnable = probe_code_object(report->device.arch, d4r_nets[i], &log, &report->objects[i]);
+    if (!report->runnable) snprintf(report->problem, sizeof report->problem, "%s", last->text);
 }
 
 static void probe_pair(d4r_hip *hip, const vk_device_info *vulkan, last_error *last, hip_pair *pair)

@@ -7,14 +7,20 @@
 #include "runtime/cli/vk_probe.h"
 
 #define HIP_MAX_DEVICES 16
+#define HIP_PRESETS 2
+
+typedef struct hip_code_object {
+    const char *preset; /* "M"; NULL: not looked for */
+    char file[512];
+    char sha256[65];
+} hip_code_object;
 
 typedef struct hip_device_report {
     d4r_hip_device device;
-    bool known;               /* its attributes could be read */
-    bool runnable;            /* a code object of its architecture was found and is sound */
-    char code_object[512];    /* its file */
-    char code_object_sha[65]; /* SHA-256 */
-    char problem[512];        /* why it cannot run the network */
+    bool known;    /* its attributes could be read */
+    bool runnable; /* every preset's code object of its architecture was found and is sound */
+    hip_code_object objects[HIP_PRESETS]; /* those found, in the order of the presets */
+    char problem[512];                    /* why it cannot run the networks */
 } hip_device_report;
 
 /* A Vulkan device's view: which HIP device the network would run on. */

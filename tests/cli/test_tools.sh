@@ -2,7 +2,7 @@
 # d4r-m, d4r-compare, d4r-convert, d4r-sheet on the project's own sequences: outputs, conventions, repairs.
 BIN=$1
 DATA=$2
-PART=$3 # which part to run: outputs, repair, capture, check, conventions, interrupt
+PART=$3 # which part to run: outputs, repair, capture, check, conventions, interrupt, preset_k
 . "$(dirname "$0")/lib.sh"
 m=$BIN/d4r-m
 here=$(dirname "$0")
@@ -19,6 +19,50 @@ same() { # same A B: the pictures of two outputs are byte-identical
 # value KEY FILE: the first number of that key in a JSON file
 value() { sed -n "s/.*\"$1\":[[:space:]]*\([-0-9.e+]*\).*/\1/p" "$2" | head -n 1; }
 at_least() { awk "BEGIN { exit !($1 >= $2) }" || fail "$3: $1 is below $2"; }
+
+# mean_psnr FILE: of the counted frames, from a run's JSON
+mean_psnr() { sed -n '/"mean"/,/}/p' "$1" | sed -n 's/.*"psnr":[[:space:]]*\([0-9.]*\).*/\1/p'; }
+
+# frames_of FILE FIRST STEP FOLDER: every STEP-th frame of a sequence of d4r-scene, as text for another's frames.json
+frames_of() {
+    awk -v first="$2" -v step="$3" -v folder="$4" '
+        /^  \{"color"/ { n++; keep = (n - 1) % step == first }
+        keep && /^   "camera"|^  \{|^   "/ {
+            gsub(/"(color|motion|depth|reference)-/, "\"" folder "/&"); gsub("/\"", "/")
+            print n - 1 "\t" $0
+        }' "$1"
+}
+
+preset_k() {
+    k=$BIN/d4r-k
+    "$BIN/d4r-model" neutral --preset K --quiet model-k || fail "neutral model"
+    expect 0 "mean of" "$k" --validate --validate-inputs --json all.json --profile model-k "$DATA/static" out
+    at_least "$(mean_psnr all.json)" 27 "static, neutral model"
+    for stage in exposure input network reconstruction frame; do
+        grep -q "^$stage," out/stages.csv || fail "no $stage in stages.csv"
+    done
+    grep -q '"preset":.*"K"' all.json || fail "no preset in the JSON"
+    expect 0 "" "$k" -q --dump dump --output-format rgb10a2 model-k "$DATA/brick_pan" out-dump
+    for name in exposure.exposure input.motion input.tokens reconstruction.head reconstruction.history_previous \
+        reconstruction.history reconstruction.recurrent_low reconstruction.output frame.color; do
+        [ -s dump/0003/$name.npy ] || fail "no $name in the dump"
+    done
+    # Another render size in every frame: no message, and the picture of the fixed sizes within 0.5 dB.
+    [ -x "$BIN/d4r-scene" ] || return
+    index=0 total=0
+    for size in 128x72 160x90 192x108; do
+        "$BIN/d4r-scene" --quiet --scene gallery --frames 9 --reference-from 3 --samples 16 --render $size --output 320x180 \
+            $size || fail "d4r-scene"
+        expect 0 "mean of" "$k" --json fixed.json model-k $size out-$size
+        total=$(awk "BEGIN { print $total + $(mean_psnr fixed.json) / 3 }")
+        frames_of $size/frames.json $index 3 $size >>mixed
+        index=$((index + 1))
+    done
+    { sed -n '1,/"frames"/p' 128x72/frames.json; sort -s -n mixed | cut -f 2- | sed '$s/,$//'; echo ' ]'; echo '}'; } >frames.json
+    expect 0 "mean of" "$k" --validate --json changing.json model-k frames.json out-changing
+    echo "fixed sizes $total dB, changing $(mean_psnr changing.json) dB"
+    at_least "$(mean_psnr changing.json)" "($total - 0.5)" "a render size that changes every frame"
+}
 
 outputs() {
     expect 0 "mean of" "$m" --validate --json all.json --png --exr --npy --profile model "$DATA/static" out

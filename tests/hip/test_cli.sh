@@ -69,6 +69,13 @@ for arch in gfx1201 gfx1100; do
     done
 done
 if [ $PRESET = k ]; then
+    # The engine's evaluations advance the phase: frame 2 has the head of phase 2.
+    expect 0 "" m --dump dump $model odd dumped 1 cpu
+    for phase in 2 3; do
+        expect 0 "" net $model --network cpu --in dump/0002/network.tokens.npy --phase $phase --out head-$phase.npy
+    done
+    cmp head-2.npy dump/0002/network.head.npy || fail "frame 2 is not of phase 2"
+    if cmp -s head-3.npy head-2.npy; then fail "phases 2 and 3 give the same head"; fi
     # The last comparison was of phase 3: another phase gives another head.
     net $model --network hip --in $tokens --out other.npy && cmp -s hip.npy other.npy && fail "phases 0 and 3 are the same"
     expect 4 "the model is of preset M; d4r-k runs models of preset K" m model odd x 1 hip
