@@ -1,5 +1,5 @@
-/* What the code objects say of themselves: ten kernels' worth of entry points for every architecture, no spill, no
- * scratch, LDS within 64 KiB, and the names that the launcher asks for. */
+/* What the code objects say of themselves: entry points of both presets for every architecture, no spill, no scratch,
+ * LDS within 64 KiB, and the names that the launcher asks for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "hip_kernels/code_object.h"
-#include "hip_kernels/m_launch.h"
+#include "hip_kernels/net_desc.h"
 #include "tools/hipemu/core.h"
 
 static const char *const archs[] = {
@@ -31,32 +31,34 @@ static void check_kernel(const emu_kernel *k)
     assert_true(k->vgprs <= 256);
 }
 
+static void check_code_object(const char *arch, const d4r_net_desc *net)
+{
+    d4r_code_object object;
+    emu_module *module;
+    emu_error error = {0};
+    const bool gfx12 = strncmp(arch, "gfx12", 5) == 0;
+    assert_int_equal(d4r_code_object_load(KERNELS_FOLDER, arch, net->kernels, NULL, &object), D4R_OK);
+    emu_status loaded = emu_module_load(object.image, object.size, emu_arch_find(arch), &module, &error);
+    if (loaded != EMU_OK) print_message("%s\n", error.text);
+    assert_int_equal(loaded, EMU_OK);
+    assert_true(emu_module_kernel_count(module) > 0);
+    for (size_t k = 0; k < emu_module_kernel_count(module); k++)
+        check_kernel(emu_module_kernel_at(module, k));
+    for (unsigned layer = 0; layer < net->layer_count; layer++) {
+        const d4r_m_kernel *wanted = net->kernel(gfx12 ? D4R_M_MACHINE_GFX12 : D4R_M_MACHINE_GFX11, layer);
+        const emu_kernel *kernel = emu_module_kernel(module, wanted->function);
+        assert_non_null(kernel);
+        assert_true(kernel->max_workgroup >= wanted->threads);
+    }
+    emu_module_destroy(&module);
+    d4r_code_object_destroy(&object);
+}
+
 static void every_kernel(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
-        d4r_code_object object;
-        emu_module *module;
-        emu_error error = {0};
-        bool gfx12 = strncmp(archs[i], "gfx12", 5) == 0;
-        d4r_m_machine machine = gfx12 ? D4R_M_MACHINE_GFX12 : D4R_M_MACHINE_GFX11;
-        assert_int_equal(d4r_code_object_load(KERNELS_FOLDER, archs[i], "m", NULL, &object), D4R_OK);
-        emu_status loaded =
-            emu_module_load(object.image, object.size, emu_arch_find(archs[i]), &module, &error);
-        if (loaded != EMU_OK) print_message("%s\n", error.text);
-        assert_int_equal(loaded, EMU_OK);
-        assert_true(emu_module_kernel_count(module) > 0);
-        for (size_t k = 0; k < emu_module_kernel_count(module); k++)
-            check_kernel(emu_module_kernel_at(module, k));
-        for (int layer = 0; layer < D4R_M_LAYER_COUNT; layer++) {
-            const d4r_m_kernel *wanted = d4r_m_kernel_of(machine, (d4r_m_layer)layer);
-            const emu_kernel *kernel = emu_module_kernel(module, wanted->function);
-            assert_non_null(kernel);
-            assert_true(kernel->max_workgroup >= wanted->threads);
-        }
-        emu_module_destroy(&module);
-        d4r_code_object_destroy(&object);
-    }
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        for (size_t net = 0; net < D4R_NET_COUNT; net++) check_code_object(archs[i], d4r_nets[net]);
 }
 
 int main(void)
