@@ -7,7 +7,8 @@ static struct {
     PFN_vkGetDeviceProcAddr get_device_proc_addr;
     const char *hidden;
     uint32_t countdown;
-    bool failed;
+    bool failed, spoils;
+    VkDeviceSize allocated; /* by the last vkAllocateMemory: a buffer's memory is mapped right after it */
 } hook;
 
 void hook_init(const vk_test *t)
@@ -16,12 +17,18 @@ void hook_init(const vk_test *t)
     hook.get_device_proc_addr =
         (PFN_vkGetDeviceProcAddr)t->get_instance_proc_addr(t->instance, "vkGetDeviceProcAddr");
     hook.hidden = NULL;
+    hook.spoils = false;
     hook_fail_at(UINT32_MAX);
 }
 
 void hook_hide(const char *name)
 {
     hook.hidden = name;
+}
+
+void hook_spoil_maps(bool spoil)
+{
+    hook.spoils = spoil;
 }
 
 void hook_fail_at(uint32_t n)
@@ -56,7 +63,6 @@ static bool fails(void)
           handle_type *handle),                                                           \
          (device, info, allocator, handle))
 #define CREATIONS(X)                                                                       \
-    X(vkAllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)                              \
     X(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)                                        \
     X(vkCreateImage, VkImageCreateInfo, VkImage)                                           \
     X(vkCreateImageView, VkImageViewCreateInfo, VkImageView)                               \
@@ -68,6 +74,25 @@ static bool fails(void)
     X(vkCreatePipelineLayout, VkPipelineLayoutCreateInfo, VkPipelineLayout)
 
 CREATIONS(CREATE)
+static VKAPI_ATTR VkResult VKAPI_CALL wrap_vkAllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                            const VkAllocationCallbacks *allocator,
+                                                            VkDeviceMemory *memory)
+{
+    if (fails()) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    hook.allocated = info->allocationSize;
+    return ((PFN_vkAllocateMemory)hook.get_device_proc_addr(device, "vkAllocateMemory"))(device, info,
+                                                                                         allocator, memory);
+}
+static VKAPI_ATTR VkResult VKAPI_CALL wrap_vkMapMemory(VkDevice device, VkDeviceMemory memory,
+                                                       VkDeviceSize offset, VkDeviceSize size,
+                                                       VkMemoryMapFlags flags, void **data)
+{
+    if (fails()) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    const VkResult result = ((PFN_vkMapMemory)hook.get_device_proc_addr(device, "vkMapMemory"))(
+        device, memory, offset, size, flags, data);
+    if (result == VK_SUCCESS && hook.spoils) memset(*data, 0x7f, hook.allocated);
+    return result;
+}
 WRAP(vkCreateComputePipelines,
      (VkDevice device, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo *infos,
       const VkAllocationCallbacks *allocator, VkPipeline *pipelines),
@@ -78,10 +103,6 @@ WRAP(vkBindBufferMemory, (VkDevice device, VkBuffer buffer, VkDeviceMemory memor
      (device, buffer, memory, offset))
 WRAP(vkBindImageMemory, (VkDevice device, VkImage image, VkDeviceMemory memory, VkDeviceSize offset),
      (device, image, memory, offset))
-WRAP(vkMapMemory,
-     (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags,
-      void **data),
-     (device, memory, offset, size, flags, data))
 WRAP(vkGetMemoryFdKHR, (VkDevice device, const VkMemoryGetFdInfoKHR *info, int *fd), (device, info, fd))
 
 static PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const char *name)
@@ -90,6 +111,7 @@ static PFN_vkVoidFunction VKAPI_CALL get_device_proc_addr(VkDevice device, const
 #define MATCH(wrapped, ...) \
     if (strcmp(name, #wrapped) == 0) return (PFN_vkVoidFunction)wrap_##wrapped;
     CREATIONS(MATCH)
+    MATCH(vkAllocateMemory)
     MATCH(vkCreateComputePipelines)
     MATCH(vkAllocateDescriptorSets)
     MATCH(vkBindBufferMemory)

@@ -9,6 +9,8 @@
 void hook_init(const vk_test *t);
 /* Device command that reads as missing; NULL: none. */
 void hook_hide(const char *name);
+/* New mappings hold 0x7f in every byte, a NaN in FP8 and in f32, instead of the driver's zeros. */
+void hook_spoil_maps(bool spoil);
 /* Call number n (from 0) of the creation and allocation commands fails with VK_ERROR_OUT_OF_DEVICE_MEMORY;
  * UINT32_MAX: none. */
 void hook_fail_at(uint32_t n);
