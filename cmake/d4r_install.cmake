@@ -23,10 +23,13 @@ configure_file(cmake/d4r.pc.in ${CMAKE_BINARY_DIR}/package/d4r.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/package/d4r.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # What loading and verifying a model needs; the trainer's own files stay behind.
-if(EXISTS ${PROJECT_SOURCE_DIR}/models/m/model.json)
-  install(FILES models/m/model.json models/m/weights.safetensors models/m/weights.bin models/m/hipnet.bin
-    models/m/README.md DESTINATION ${d4r_data_dir}/models/m)
-endif()
+foreach(model m k)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/models/${model}/model.json)
+    file(GLOB model_files ${PROJECT_SOURCE_DIR}/models/${model}/*.bin)
+    install(FILES models/${model}/model.json models/${model}/weights.safetensors ${model_files} models/${model}/README.md
+      DESTINATION ${d4r_data_dir}/models/${model})
+  endif()
+endforeach()
 
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 file(GLOB d4r_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/*.md)
