@@ -1,6 +1,6 @@
 // Expansion: head tokens to 17 values a render pixel, and from these the recurrent feature, gates, mix of the
 // motion candidates and the Gaussian. An invocation owns a token; with SHARED_PRODUCT, as in the input stage, one pixel of
-// each of four tokens, whose inputs are in shared memory.
+// each of two tokens, whose inputs are in shared memory.
 #version 460
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -9,7 +9,11 @@
 #include "filter.glsl"
 #include "reproject.glsl"
 #include "fp8.glsl"
+#ifdef SHARED_PRODUCT
+layout(local_size_x = D4R_TOKEN_GROUP, local_size_y = 2 * D4R_TOKEN_GROUP) in;
+#else
 layout(local_size_x = D4R_TOKEN_GROUP, local_size_y = D4R_TOKEN_GROUP) in;
+#endif
 layout(set = 0, binding = D4R_BIND_WEIGHTS, std430) readonly buffer weight_block { vec4 weights[]; };
 layout(set = 0, binding = D4R_BIND_HEAD, std430) readonly buffer head_block { uvec4 head[]; };
 layout(set = 0, binding = D4R_BIND_MV_A) uniform sampler2D mv_a;
@@ -58,16 +62,16 @@ void store_pixel(ivec2 pixel, vec4 v0, vec4 v4, vec4 v8, vec4 v12, float v16)
 const int group_tokens = D4R_TOKEN_GROUP * D4R_TOKEN_GROUP;
 shared vec4 inputs[64 * group_tokens / 4]; // [channel][token]
 
-// Tokens beyond the grid count as 0 and have no pixels. Grids are multiples of the work group, but the launch is not bound
-// to them.
-void load_inputs(ivec2 token, int index)
+// Half of a token's channels. Tokens beyond the grid count as 0 and have no pixels. Grids are multiples of the work group,
+// but the launch is not bound to them.
+void load_inputs(ivec2 token, int slot, int part)
 {
     bool inside = all(lessThan(token, p.grid));
-    int at = (token.y * p.grid.x + token.x) * 4;
-    [[unroll]] for (int i = 0; i < 4; i++) {
+    int at = (token.y * p.grid.x + token.x) * 4 + 2 * part;
+    [[unroll]] for (int i = 0; i < 2; i++) {
         uvec4 codes = inside ? head[at + i] : uvec4(0u);
         [[unroll]] for (int k = 0; k < 16; k++)
-            inputs[((16 * i + k) * group_tokens + index) >> 2][index & 3] =
+            inputs[((32 * part + 16 * i + k) * group_tokens + slot) >> 2][slot & 3] =
                 fp8_value(codes[k >> 2] >> (8 * (k & 3)) & 255u);
     }
 }
@@ -75,38 +79,39 @@ void load_inputs(ivec2 token, int index)
 void main()
 {
     int index = int(gl_LocalInvocationIndex);
-    int four = index & 15, q = index >> 4;
-    load_inputs(ivec2(gl_GlobalInvocationID.xy), index);
+    ivec2 origin = ivec2(gl_WorkGroupID.xy) * D4R_TOKEN_GROUP;
+    int slot = index & (group_tokens - 1);
+    load_inputs(origin + ivec2(slot & 7, slot >> 3), slot, index / group_tokens);
     barrier();
+    // Two neighbouring tokens, one pixel of each; a wave of 32 has the same pixel, so its weights' addresses are uniform.
+    int two = index & 31, q = index >> 5;
     int bias = D4R_WEIGHT_EXPANSION_BIAS + q * 5;
-    vec4 v0[4], v4[4], v8[4], v12[4];
-    float v16[4];
-    [[unroll]] for (int i = 0; i < 4; i++) {
-        v0[i] = weights[bias];
-        v4[i] = weights[bias + 1];
-        v8[i] = weights[bias + 2];
-        v12[i] = weights[bias + 3];
-        v16[i] = weights[bias + 4].x;
-    }
-    [[dont_unroll]] for (int k = 0; k < 64; k++) {
-        vec4 x = inputs[k * group_tokens / 4 + four];
-        int row = D4R_WEIGHT_EXPANSION + (q * 64 + k) * 5;
-        vec4 w0 = weights[row], w4 = weights[row + 1], w8 = weights[row + 2], w12 = weights[row + 3];
-        float w16 = weights[row + 4].x;
-        [[unroll]] for (int i = 0; i < 4; i++) {
-            v0[i] += x[i] * w0;
-            v4[i] += x[i] * w4;
-            v8[i] += x[i] * w8;
-            v12[i] += x[i] * w12;
-            v16[i] += x[i] * w16;
+    vec4 a0 = weights[bias], a4 = weights[bias + 1], a8 = weights[bias + 2], a12 = weights[bias + 3];
+    vec4 b0 = a0, b4 = a4, b8 = a8, b12 = a12;
+    float a16 = weights[bias + 4].x, b16 = a16;
+    [[dont_unroll]] for (int k = 0; k < 64; k += 2) {
+        [[unroll]] for (int j = 0; j < 2; j++) {
+            vec4 pair = inputs[(k + j) * group_tokens / 4 + (two >> 1)];
+            vec2 x = (two & 1) == 0 ? pair.xy : pair.zw;
+            int row = D4R_WEIGHT_EXPANSION + (q * 64 + k + j) * 5;
+            vec4 w0 = weights[row], w4 = weights[row + 1], w8 = weights[row + 2], w12 = weights[row + 3];
+            float w16 = weights[row + 4].x;
+            a0 += x.x * w0;
+            a4 += x.x * w4;
+            a8 += x.x * w8;
+            a12 += x.x * w12;
+            a16 += x.x * w16;
+            b0 += x.y * w0;
+            b4 += x.y * w4;
+            b8 += x.y * w8;
+            b12 += x.y * w12;
+            b16 += x.y * w16;
         }
     }
-    ivec2 first = ivec2(gl_WorkGroupID.xy) * D4R_TOKEN_GROUP + ivec2(4 * (four & 1), four >> 1);
-    [[unroll]] for (int i = 0; i < 4; i++) {
-        ivec2 pixel = (first + ivec2(i, 0)) * 2 + ivec2(q & 1, q >> 1);
-        if (all(lessThan(pixel, p.render)))
-            store_pixel(pixel, rounded(v0[i]), rounded(v4[i]), rounded(v8[i]), rounded(v12[i]), fp8_round(v16[i]));
-    }
+    ivec2 pixel = (origin + ivec2(2 * (two & 3), two >> 2)) * 2 + ivec2(q & 1, q >> 1);
+    if (all(lessThan(pixel, p.render))) store_pixel(pixel, rounded(a0), rounded(a4), rounded(a8), rounded(a12), fp8_round(a16));
+    pixel.x += 2;
+    if (all(lessThan(pixel, p.render))) store_pixel(pixel, rounded(b0), rounded(b4), rounded(b8), rounded(b12), fp8_round(b16));
 }
 #else
 void main()

@@ -38,7 +38,8 @@ static d4r_stage_code downsample_code(VkFormat storage)
 
 /* ---- pipelines ---- */
 
-/* Where a load of one address for all invocations costs as much as any other; elsewhere such loads are scalar. */
+/* Where a load of one address for all invocations costs as much as any other; elsewhere such loads are scalar. The
+ * environment can choose, so that tests and measurements have both forms on one device. */
 static bool shared_products(const d4r_vk *vk)
 {
     const char *given = getenv("D4R_STAGE_PRODUCTS");
