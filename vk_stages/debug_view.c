@@ -125,7 +125,7 @@ static d4r_status create_pipeline(d4r_debug_view *v, enum pass which)
 
 static d4r_status create_pipelines(d4r_debug_view *v)
 {
-    const d4r_m_programs *p = v->stages->programs;
+    const d4r_stage_programs *p = &v->stages->programs->base;
     const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout, v->age_layout};
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(view_push)};
     const VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -204,7 +204,7 @@ d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
     VkDescriptorSet target;
     d4r_status status = d4r_view_cache_get(base, &base->outputs, &image->view, &layout, &target);
     if (status != D4R_OK) return status;
-    const VkDescriptorSet sets[] = {s->own_sets[base->frame.index & 1], base->input_set, target,
+    const VkDescriptorSet sets[] = {base->own_sets[base->frame.index & 1], base->input_set, target,
                                     v->sets[base->frame.index & 1]};
     /* All that is read was ordered for the downsample already. */
     /* Without a frame before, both age images begin anew. Their earlier reads are ordered by the back's own barriers. */

@@ -129,7 +129,7 @@ static void destroy(d4r_stages *base)
 {
     d4r_k_stages *stages = d4r_k_stages_of(base);
     const d4r_vk *vk = base->desc.vk;
-    d4r_k_destroy_descriptors(stages);
+    d4r_own_sets_destroy(base);
     d4r_k_programs_release(&stages->programs);
     for (int i = 0; i < D4R_K_IMAGE_COUNT; i++) d4r_vk_image_destroy(vk, &stages->images[i]);
     for (int i = 0; i < D4R_K_BUFFER_COUNT; i++) d4r_vk_buffer_destroy(vk, &stages->buffers[i]);

@@ -21,14 +21,8 @@ enum d4r_k_image {
 
 enum d4r_k_buffer { D4R_K_PARAMS, D4R_K_TABLES, D4R_K_PARTIALS, D4R_K_EXPOSURE_STATE, D4R_K_BUFFER_COUNT };
 
-/* What does not depend on any size: shared by stages that differ in sizes and output format alone. */
 typedef struct d4r_k_programs {
-    const d4r_vk *vk;
-    unsigned users;
-    bool exact_filter, ldr;
-    VkSampler sampler;
-    VkDescriptorSetLayout own_layout, input_layout, output_layout;
-    VkPipelineLayout pipeline_layout;
+    d4r_stage_programs base;
     VkPipeline pipelines[D4R_K_PIPELINE_COUNT];
     VkPipeline reconstruction[D4R_OUTPUTS]
                              [D4R_K_TIER_COUNT]; /* an output format's are made when first wanted */
@@ -40,10 +34,8 @@ typedef struct d4r_k_stages {
     d4r_vk_buffer buffers[D4R_K_BUFFER_COUNT];
     uint8_t tables[D4R_K_TABLES_USED * D4R_K_TABLE_BYTES];
     d4r_k_programs *programs;
-    size_t output; /* index of the output format */
-    VkDescriptorPool own_pool;
-    VkDescriptorSet own_sets[2]; /* by frame parity */
-    struct d4r_m_params params;  /* of the frame recorded last */
+    size_t output;              /* index of the output format */
+    struct d4r_m_params params; /* of the frame recorded last */
 } d4r_k_stages;
 
 static inline d4r_k_stages *d4r_k_stages_of(d4r_stages *stages)
@@ -57,9 +49,8 @@ d4r_status d4r_k_programs_get(d4r_k_stages *stages, const d4r_k_stages *share);
 void d4r_k_programs_release(d4r_k_programs **programs); /* NULL content is fine */
 
 /* k_stages_descriptors.c */
-d4r_status d4r_k_create_set_layouts(d4r_k_programs *programs);
+extern const d4r_own_bindings d4r_k_own_bindings;
 d4r_status d4r_k_create_descriptors(d4r_k_stages *stages);
-void d4r_k_destroy_descriptors(d4r_k_stages *stages);
 
 /* k_stages_record.c */
 d4r_status d4r_k_stages_record_front(d4r_stages *stages, VkCommandBuffer commands,

@@ -54,39 +54,15 @@ static d4r_stage_code reconstruction_code(VkFormat storage, enum d4r_k_tier tier
     return code;
 }
 
-static d4r_status create_pipelines(d4r_k_programs *programs)
-{
-    const d4r_vk *vk = programs->vk;
-    const VkDescriptorSetLayout layouts[] = {programs->own_layout, programs->input_layout,
-                                             programs->output_layout};
-    const VkPipelineLayoutCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 3, .pSetLayouts = layouts};
-    VkResult result =
-        vk->fn.vkCreatePipelineLayout(vk->device, &info, vk->allocator, &programs->pipeline_layout);
-    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "pipeline layout");
-    d4r_vk_set_name(vk, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)programs->pipeline_layout,
-                    "stage pipeline layout");
-    for (int i = 0; i < D4R_K_PIPELINE_COUNT; i++) {
-        const d4r_stage_code code = code_of(i);
-        d4r_status status =
-            d4r_create_stage_pipeline(vk, programs->pipeline_layout, &code, programs->exact_filter,
-                                      programs->ldr, 0, &programs->pipelines[i]);
-        if (status != D4R_OK) return status;
-    }
-    return D4R_OK;
-}
-
 /* All tiers: the render size may change every frame. */
 static d4r_status create_reconstruction(d4r_k_programs *programs, size_t output)
 {
     d4r_status status = D4R_OK;
     for (int tier = 0; tier < D4R_K_TIER_COUNT && status == D4R_OK; tier++) {
-        VkPipeline *pipeline = &programs->reconstruction[output][tier];
         const d4r_stage_code code = reconstruction_code(d4r_output_storage_of(output), tier);
-        if (!*pipeline)
-            status = d4r_create_stage_pipeline(programs->vk, programs->pipeline_layout, &code,
-                                               programs->exact_filter, programs->ldr,
-                                               d4r_output_flags(output, programs->ldr), pipeline);
+        status =
+            d4r_stage_programs_pipeline(&programs->base, &code, d4r_output_flags(output, programs->base.ldr),
+                                        &programs->reconstruction[output][tier]);
     }
     return status;
 }
@@ -95,41 +71,30 @@ d4r_status d4r_k_programs_get(d4r_k_stages *stages, const d4r_k_stages *share)
 {
     const d4r_stages_desc *desc = &stages->base.desc;
     d4r_k_programs *p = share ? share->programs : NULL;
-    d4r_status status = D4R_OK;
     stages->output = d4r_output_index(desc->output_format);
-    if (p && p->exact_filter == desc->exact_filter && p->ldr == desc->conventions.ldr) {
-        p->users++;
+    if (p && d4r_stage_programs_fit(&p->base, desc)) {
+        p->base.users++;
         stages->programs = p;
         return create_reconstruction(p, stages->output);
     }
     p = calloc(1, sizeof *p);
     if (!p) return d4r_fail(&desc->vk->log, D4R_ERROR_MEMORY, "pipelines: out of memory");
-    *p = (d4r_k_programs){
-        .vk = desc->vk, .users = 1, .exact_filter = desc->exact_filter, .ldr = desc->conventions.ldr};
     stages->programs = p; /* released with the stages, however far this comes */
-    status = d4r_k_create_set_layouts(p);
-    if (status == D4R_OK) status = create_pipelines(p);
+    d4r_status status = d4r_stage_programs_create(&p->base, desc, &d4r_k_own_bindings);
+    for (int i = 0; i < D4R_K_PIPELINE_COUNT && status == D4R_OK; i++) {
+        const d4r_stage_code code = code_of(i);
+        status = d4r_stage_programs_pipeline(&p->base, &code, 0, &p->pipelines[i]);
+    }
     return status == D4R_OK ? create_reconstruction(p, stages->output) : status;
-}
-
-static void destroy_pipelines(const d4r_vk *vk, VkPipeline *pipelines, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (pipelines[i]) vk->fn.vkDestroyPipeline(vk->device, pipelines[i], vk->allocator);
 }
 
 void d4r_k_programs_release(d4r_k_programs **programs)
 {
     d4r_k_programs *p = *programs;
     *programs = NULL;
-    if (!p || --p->users > 0) return;
-    const d4r_vk *vk = p->vk;
-    const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout};
-    for (int i = 0; i < D4R_OUTPUTS; i++) destroy_pipelines(vk, p->reconstruction[i], D4R_K_TIER_COUNT);
-    destroy_pipelines(vk, p->pipelines, D4R_K_PIPELINE_COUNT);
-    if (p->pipeline_layout) vk->fn.vkDestroyPipelineLayout(vk->device, p->pipeline_layout, vk->allocator);
-    for (int i = 0; i < 3; i++)
-        if (layouts[i]) vk->fn.vkDestroyDescriptorSetLayout(vk->device, layouts[i], vk->allocator);
-    if (p->sampler) vk->fn.vkDestroySampler(vk->device, p->sampler, vk->allocator);
+    if (!p || !d4r_stage_programs_release(&p->base)) return;
+    for (int i = 0; i < D4R_OUTPUTS; i++)
+        d4r_destroy_pipelines(p->base.vk, p->reconstruction[i], D4R_K_TIER_COUNT);
+    d4r_destroy_pipelines(p->base.vk, p->pipelines, D4R_K_PIPELINE_COUNT);
     free(p);
 }

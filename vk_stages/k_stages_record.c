@@ -63,15 +63,6 @@ static void upload(d4r_k_stages *stages, VkCommandBuffer commands)
                        VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_READ_BIT);
 }
 
-static void bind_sets(const d4r_k_stages *stages, VkCommandBuffer commands, VkDescriptorSet output)
-{
-    const VkDescriptorSet sets[] = {stages->own_sets[stages->base.frame.index & 1], stages->base.input_set,
-                                    output};
-    stages->base.desc.vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                                     stages->programs->pipeline_layout, 0, output ? 3 : 2,
-                                                     sets, 0, NULL);
-}
-
 /* By the span of 16 output pixels in render texels: see docs/stages_k.md. */
 static enum d4r_k_tier tier_of(const struct d4r_m_params *p)
 {
@@ -106,7 +97,7 @@ d4r_status d4r_k_stages_record_front(d4r_stages *base, VkCommandBuffer commands,
     d4r_stages_mark(base, commands, "begin");
     d4r_stages_begin_images(base, commands, stages->images, D4R_K_IMAGE_COUNT);
     upload(stages, commands);
-    bind_sets(stages, commands, VK_NULL_HANDLE);
+    d4r_stages_bind(&stages->base, &stages->programs->base, commands, VK_NULL_HANDLE);
     if (p->exposure_mode == D4R_EXPOSURE_AUTO) {
         dispatch(stages, commands, pipelines[D4R_K_EXPOSURE_SUM], p->partial_grid, 1);
         d4r_stages_stage_barrier(base, commands);
@@ -129,7 +120,7 @@ d4r_status d4r_k_stages_record_back(d4r_stages *base, VkCommandBuffer commands)
     if (status != D4R_OK) return status;
     d4r_stages_stage_barrier(base, commands);
     d4r_stages_mark(base, commands, "acquire");
-    bind_sets(stages, commands, output);
+    d4r_stages_bind(&stages->base, &stages->programs->base, commands, output);
     dispatch(stages, commands, stages->programs->reconstruction[stages->output][tier_of(p)], p->output_size,
              D4R_PIXEL_GROUP);
     d4r_stages_mark(base, commands, "reconstruction");

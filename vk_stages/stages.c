@@ -34,7 +34,7 @@ static d4r_status create_parts(d4r_m_stages *stages, const d4r_stages *share)
 static void destroy(d4r_stages *base)
 {
     d4r_m_stages *stages = d4r_m_stages_of(base);
-    d4r_m_stages_destroy_descriptors(stages);
+    d4r_own_sets_destroy(base);
     d4r_m_programs_release(&stages->programs);
     d4r_m_stages_destroy_memory(stages);
     free(stages);

@@ -42,6 +42,8 @@ struct d4r_stages {
      * output_size, the origins, inverse_pre_exposure and flags; a storage buffer that begins with the frame's exposure and
      * the one before (exposure_state.glsl). */
     VkBuffer params_buffer, exposure_buffer;
+    VkDescriptorPool own_pool;
+    VkDescriptorSet own_sets[2]; /* of the preset's own resources, by frame parity */
     /* the frame recorded last */
     bool has_frame;
     d4r_stage_frame frame;
@@ -136,5 +138,46 @@ typedef struct d4r_stage_code {
 d4r_status d4r_create_stage_pipeline(const d4r_vk *vk, VkPipelineLayout layout, const d4r_stage_code *code,
                                      bool exact_filter, bool ldr, uint32_t output_flags,
                                      VkPipeline *pipeline);
+
+/* ---- stages_programs.c */
+
+/* Set 0: binding D4R_BIND_PARAMS is the uniform buffer, other buffers follow, then sampled images, then storage images. */
+typedef struct d4r_own_bindings {
+    uint32_t first_sampled, first_storage, count;
+} d4r_own_bindings;
+#define D4R_OWN_BINDINGS_MAX 26
+
+/* The first member of every preset's programs: what does not depend on any size and is shared by stages that differ in
+ * sizes and output format alone. */
+typedef struct d4r_stage_programs {
+    const d4r_vk *vk;
+    unsigned users;
+    bool exact_filter, ldr;
+    VkSampler sampler;
+    VkDescriptorSetLayout own_layout, input_layout, output_layout;
+    VkPipelineLayout pipeline_layout;
+} d4r_stage_programs;
+
+/* One user. On an error what exists is left for d4r_stage_programs_release. */
+d4r_status d4r_stage_programs_create(d4r_stage_programs *programs, const d4r_stages_desc *desc,
+                                     const d4r_own_bindings *own);
+bool d4r_stage_programs_fit(const d4r_stage_programs *programs, const d4r_stages_desc *desc);
+/* Makes the pipeline if it is not there. */
+d4r_status d4r_stage_programs_pipeline(const d4r_stage_programs *programs, const d4r_stage_code *code,
+                                       uint32_t output_flags, VkPipeline *pipeline);
+/* true: that was the last user; what is named here is destroyed, and the caller destroys its pipelines and frees the memory. */
+bool d4r_stage_programs_release(d4r_stage_programs *programs);
+void d4r_destroy_pipelines(const d4r_vk *vk, const VkPipeline *pipelines, size_t count);
+
+/* The two sets, to be written, and the caches of the caller's views. */
+d4r_status d4r_own_sets_create(d4r_stages *stages, const d4r_stage_programs *programs,
+                               const d4r_own_bindings *own);
+/* buffers: by binding, up to first_sampled; views: by binding, from there on. */
+void d4r_own_set_write(const d4r_stages *stages, uint32_t parity, const d4r_own_bindings *own,
+                       const VkDescriptorBufferInfo *buffers, const VkImageView *views);
+void d4r_own_sets_destroy(d4r_stages *stages);
+/* Binds all sets of the frame; output may be VK_NULL_HANDLE. */
+void d4r_stages_bind(const d4r_stages *stages, const d4r_stage_programs *programs, VkCommandBuffer commands,
+                     VkDescriptorSet output);
 
 #endif

@@ -44,14 +44,8 @@ enum d4r_m_buffer {
     D4R_M_BUFFER_COUNT
 };
 
-/* What does not depend on any size: shared by stages that differ in sizes and output format alone. */
 typedef struct d4r_m_programs {
-    const d4r_vk *vk;
-    unsigned users;
-    bool exact_filter, ldr;
-    VkSampler sampler;
-    VkDescriptorSetLayout own_layout, input_layout, output_layout;
-    VkPipelineLayout pipeline_layout;
+    d4r_stage_programs base;
     VkPipeline pipelines[D4R_M_DOWNSAMPLE]; /* all but the last stage */
     VkPipeline downsample[D4R_OUTPUTS];     /* by output format, made when it is first wanted */
 } d4r_m_programs;
@@ -64,9 +58,7 @@ typedef struct d4r_m_stages {
     float weights[D4R_WEIGHT_VEC4 * 4]; /* decoded, in the order of params.h */
     d4r_m_programs *programs;
     VkPipeline downsample; /* of the programs */
-    VkDescriptorPool own_pool;
-    VkDescriptorSet own_sets[2]; /* by frame parity */
-    d4r_m_params params;         /* of the frame recorded last */
+    d4r_m_params params;   /* of the frame recorded last */
 } d4r_m_stages;
 
 static inline d4r_m_stages *d4r_m_stages_of(d4r_stages *stages)
@@ -90,12 +82,10 @@ d4r_status d4r_m_stages_record_front(d4r_stages *stages, VkCommandBuffer command
 d4r_status d4r_m_stages_record_back(d4r_stages *stages, VkCommandBuffer commands);
 
 /* stages_descriptors.c */
+extern const d4r_own_bindings d4r_m_own_bindings;
 d4r_status d4r_m_stages_create_descriptors(d4r_m_stages *stages);
-void d4r_m_stages_destroy_descriptors(d4r_m_stages *stages);
 
 /* stages_pipelines.c */
-/* Sampler and layouts (stages_descriptors.c). */
-d4r_status d4r_m_programs_create_layouts(d4r_m_programs *programs);
 /* Takes those of `share` where they fit (may be NULL), else makes them. */
 d4r_status d4r_m_programs_get(d4r_m_stages *stages, const d4r_m_stages *share);
 void d4r_m_programs_release(d4r_m_programs **programs); /* NULL content is fine */

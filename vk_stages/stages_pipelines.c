@@ -77,38 +77,16 @@ static d4r_stage_code code_of(const d4r_vk *vk, enum d4r_m_pipeline pipeline, si
 static d4r_status create_pipeline(const d4r_m_programs *programs, enum d4r_m_pipeline which, size_t output,
                                   VkPipeline *pipeline)
 {
-    const d4r_stage_code code = code_of(programs->vk, which, output);
-    return d4r_create_stage_pipeline(programs->vk, programs->pipeline_layout, &code, programs->exact_filter,
-                                     programs->ldr, d4r_output_flags(output, programs->ldr), pipeline);
+    const d4r_stage_code code = code_of(programs->base.vk, which, output);
+    return d4r_stage_programs_pipeline(&programs->base, &code, d4r_output_flags(output, programs->base.ldr),
+                                       pipeline);
 }
-
-static d4r_status create_pipelines(d4r_m_programs *programs)
-{
-    const d4r_vk *vk = programs->vk;
-    const VkDescriptorSetLayout layouts[] = {programs->own_layout, programs->input_layout,
-                                             programs->output_layout};
-    const VkPipelineLayoutCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO, .setLayoutCount = 3, .pSetLayouts = layouts};
-    VkResult result =
-        vk->fn.vkCreatePipelineLayout(vk->device, &info, vk->allocator, &programs->pipeline_layout);
-    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, "pipeline layout");
-    d4r_vk_set_name(vk, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)programs->pipeline_layout,
-                    "stage pipeline layout");
-    for (int i = 0; i < D4R_M_DOWNSAMPLE; i++) {
-        d4r_status status = create_pipeline(programs, i, 0, &programs->pipelines[i]);
-        if (status != D4R_OK) return status;
-    }
-    return D4R_OK;
-}
-
-/* ---- sharing ---- */
 
 static d4r_status get_downsample(d4r_m_stages *stages)
 {
     const size_t output = d4r_output_index(stages->base.desc.output_format);
     VkPipeline *pipeline = &stages->programs->downsample[output];
-    d4r_status status = D4R_OK;
-    if (!*pipeline) status = create_pipeline(stages->programs, D4R_M_DOWNSAMPLE, output, pipeline);
+    d4r_status status = create_pipeline(stages->programs, D4R_M_DOWNSAMPLE, output, pipeline);
     stages->downsample = *pipeline;
     return status;
 }
@@ -117,19 +95,17 @@ d4r_status d4r_m_programs_get(d4r_m_stages *stages, const d4r_m_stages *share)
 {
     const d4r_stages_desc *desc = &stages->base.desc;
     d4r_m_programs *p = share ? share->programs : NULL;
-    d4r_status status;
-    if (p && p->exact_filter == desc->exact_filter && p->ldr == desc->conventions.ldr) {
-        p->users++;
+    if (p && d4r_stage_programs_fit(&p->base, desc)) {
+        p->base.users++;
         stages->programs = p;
         return get_downsample(stages);
     }
     p = calloc(1, sizeof *p);
     if (!p) return d4r_fail(&desc->vk->log, D4R_ERROR_MEMORY, "pipelines: out of memory");
-    *p = (d4r_m_programs){
-        .vk = desc->vk, .users = 1, .exact_filter = desc->exact_filter, .ldr = desc->conventions.ldr};
     stages->programs = p; /* released with the stages, however far this comes */
-    status = d4r_m_programs_create_layouts(p);
-    if (status == D4R_OK) status = create_pipelines(p);
+    d4r_status status = d4r_stage_programs_create(&p->base, desc, &d4r_m_own_bindings);
+    for (int i = 0; i < D4R_M_DOWNSAMPLE && status == D4R_OK; i++)
+        status = create_pipeline(p, i, 0, &p->pipelines[i]);
     return status == D4R_OK ? get_downsample(stages) : status;
 }
 
@@ -137,16 +113,8 @@ void d4r_m_programs_release(d4r_m_programs **programs)
 {
     d4r_m_programs *p = *programs;
     *programs = NULL;
-    if (!p || --p->users > 0) return;
-    const d4r_vk *vk = p->vk;
-    const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout};
-    for (int i = 0; i < D4R_OUTPUTS; i++)
-        if (p->downsample[i]) vk->fn.vkDestroyPipeline(vk->device, p->downsample[i], vk->allocator);
-    for (int i = 0; i < D4R_M_DOWNSAMPLE; i++)
-        if (p->pipelines[i]) vk->fn.vkDestroyPipeline(vk->device, p->pipelines[i], vk->allocator);
-    if (p->pipeline_layout) vk->fn.vkDestroyPipelineLayout(vk->device, p->pipeline_layout, vk->allocator);
-    for (int i = 0; i < 3; i++)
-        if (layouts[i]) vk->fn.vkDestroyDescriptorSetLayout(vk->device, layouts[i], vk->allocator);
-    if (p->sampler) vk->fn.vkDestroySampler(vk->device, p->sampler, vk->allocator);
+    if (!p || !d4r_stage_programs_release(&p->base)) return;
+    d4r_destroy_pipelines(p->base.vk, p->downsample, D4R_OUTPUTS);
+    d4r_destroy_pipelines(p->base.vk, p->pipelines, D4R_M_DOWNSAMPLE);
     free(p);
 }

@@ -27,15 +27,6 @@ static void upload(d4r_m_stages *stages, VkCommandBuffer commands)
                        VK_ACCESS_UNIFORM_READ_BIT | VK_ACCESS_SHADER_READ_BIT);
 }
 
-static void bind_sets(const d4r_m_stages *stages, VkCommandBuffer commands, VkDescriptorSet output)
-{
-    const VkDescriptorSet sets[] = {stages->own_sets[stages->base.frame.index & 1], stages->base.input_set,
-                                    output};
-    stages->base.desc.vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE,
-                                                     stages->programs->pipeline_layout, 0, output ? 3 : 2,
-                                                     sets, 0, NULL);
-}
-
 d4r_status d4r_m_stages_record_front(d4r_stages *base, VkCommandBuffer commands, const d4r_stage_frame *frame)
 {
     d4r_m_stages *stages = d4r_m_stages_of(base);
@@ -48,7 +39,7 @@ d4r_status d4r_m_stages_record_front(d4r_stages *base, VkCommandBuffer commands,
     d4r_stages_mark(base, commands, "begin");
     d4r_stages_begin_images(base, commands, stages->images, D4R_M_IMAGE_COUNT);
     upload(stages, commands);
-    bind_sets(stages, commands, VK_NULL_HANDLE);
+    d4r_stages_bind(&stages->base, &stages->programs->base, commands, VK_NULL_HANDLE);
     if (p->exposure_mode == D4R_EXPOSURE_AUTO) {
         dispatch(stages, commands, D4R_M_EXPOSURE_SUM, p->partial_grid.x, p->partial_grid.y, 1);
         d4r_stages_stage_barrier(base, commands);
@@ -80,7 +71,7 @@ d4r_status d4r_m_stages_record_back(d4r_stages *base, VkCommandBuffer commands)
     if (status != D4R_OK) return status;
     d4r_stages_stage_barrier(base, commands);
     d4r_stages_mark(base, commands, "acquire");
-    bind_sets(stages, commands, output);
+    d4r_stages_bind(&stages->base, &stages->programs->base, commands, output);
     dispatch(stages, commands, D4R_M_EXPANSION, (p->render.x + 1) / 2, (p->render.y + 1) / 2,
              D4R_TOKEN_GROUP);
     d4r_stages_stage_barrier(base, commands);
