@@ -18,6 +18,18 @@ static d4r_status fail_field(const char *path, const char *field, const char *te
     return d4r_fail(log, D4R_ERROR_MODEL, "%s: %s: %s", path, field, text);
 }
 
+/* What a field holds, clipped, and what it should. */
+static d4r_status fail_found(const char *path, const char *field, const cJSON *item, const char *needed,
+                             const d4r_log *log)
+{
+    char clipped[41], printable[D4R_PRINTABLE_SIZE];
+    char *text = item ? cJSON_PrintUnformatted(item) : NULL;
+    snprintf(clipped, sizeof clipped, "%s", text ? text : item ? "?" : "missing");
+    cJSON_free(text);
+    return d4r_fail(log, D4R_ERROR_MODEL, "%s: %s: %s, but %s is needed", path, field,
+                    d4r_printable(printable, clipped), needed);
+}
+
 const char *d4r_manifest_text_problem(const char *text)
 {
     size_t length = strlen(text);
@@ -32,7 +44,7 @@ static d4r_status read_text(const char *path, const cJSON *root, const char *fie
                             char *out)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, field);
-    if (!cJSON_IsString(item)) return fail_field(path, field, "missing, or not a string", log);
+    if (!cJSON_IsString(item)) return fail_found(path, field, item, "a string", log);
     const char *problem = d4r_manifest_text_problem(item->valuestring);
     if (problem) return fail_field(path, field, problem, log);
     strcpy(out, item->valuestring);
@@ -42,8 +54,9 @@ static d4r_status read_text(const char *path, const cJSON *root, const char *fie
 static d4r_status read_version(const char *path, const cJSON *root, const d4r_log *log)
 {
     uint64_t version;
-    if (!d4r_json_uint(cJSON_GetObjectItemCaseSensitive(root, "format_version"), &version))
-        return fail_field(path, "format_version", "missing, or not a whole number", log);
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "format_version");
+    if (!d4r_json_uint(item, &version))
+        return fail_found(path, "format_version", item, "a whole number", log);
     if (version != D4R_MODEL_FORMAT_VERSION)
         return d4r_fail(log, D4R_ERROR_MODEL,
                         "%s: format_version: %" PRIu64 ", but this library reads %d; pack the model again",
@@ -55,7 +68,7 @@ static d4r_status read_preset(const char *path, const cJSON *root, const d4r_log
 {
     char printable[D4R_PRINTABLE_SIZE];
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "preset");
-    if (!cJSON_IsString(item)) return fail_field(path, "preset", "missing, or not a string", log);
+    if (!cJSON_IsString(item)) return fail_found(path, "preset", item, "a string", log);
     const d4r_preset_format *format = d4r_preset_format_named(item->valuestring);
     if (!format)
         return d4r_fail(log, D4R_ERROR_MODEL, "%s: preset: \"%s\", but this library reads " D4R_PRESET_NAMES,
@@ -75,6 +88,18 @@ static bool dimension_matches(const cJSON *item, int count, const uint32_t *valu
     return true;
 }
 
+static d4r_status fail_dimension(const char *path, const cJSON *item, const d4r_preset_format *format,
+                                 const d4r_dimension *d, const d4r_log *log)
+{
+    char field[64], needed[96];
+    int at = snprintf(needed, sizeof needed, "preset %s's %s", format->name, d->count == 1 ? "" : "[");
+    for (int i = 0; i < d->count && at < (int)sizeof needed; i++)
+        at += snprintf(needed + at, sizeof needed - (size_t)at, "%s%" PRIu32 "%s", i ? "," : "", d->values[i],
+                       d->count > 1 && i + 1 == d->count ? "]" : "");
+    snprintf(field, sizeof field, "dimensions.%s", d->key);
+    return fail_found(path, field, item, needed, log);
+}
+
 static d4r_status read_dimensions(const char *path, const cJSON *root, const d4r_preset_format *format,
                                   const d4r_log *log)
 {
@@ -87,10 +112,8 @@ static d4r_status read_dimensions(const char *path, const cJSON *root, const d4r
                         format->name);
     for (size_t i = 0; i < format->dimension_count; i++) {
         const d4r_dimension *d = &format->dimensions[i];
-        if (dimension_matches(cJSON_GetObjectItemCaseSensitive(object, d->key), d->count, d->values))
-            continue;
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: dimensions.%s: missing, or not preset %s's", path, d->key,
-                        format->name);
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, d->key);
+        if (!dimension_matches(item, d->count, d->values)) return fail_dimension(path, item, format, d, log);
     }
     return D4R_OK;
 }
@@ -113,11 +136,17 @@ static d4r_status read_file_entry(const char *path, const cJSON *entry, const d4
                         format->name);
     if (!cJSON_IsObject(entry) || d4r_json_duplicate(entry))
         return fail_field(path, field, "not an object, or a key occurs twice", log);
-    if (!d4r_json_uint(cJSON_GetObjectItemCaseSensitive(entry, "size"), &manifest->files[index].size))
-        return fail_field(path, field, "size is missing, or not a whole number", log);
+    const cJSON *size = cJSON_GetObjectItemCaseSensitive(entry, "size");
     const cJSON *hash = cJSON_GetObjectItemCaseSensitive(entry, "sha256");
-    if (!is_sha256(hash))
-        return fail_field(path, field, "sha256 is missing, or not 64 lower-case hex digits", log);
+    const size_t end = strlen(field);
+    if (!d4r_json_uint(size, &manifest->files[index].size)) {
+        snprintf(field + end, sizeof field - end, ".size");
+        return fail_found(path, field, size, "a whole number of bytes, 0 or more,", log);
+    }
+    if (!is_sha256(hash)) {
+        snprintf(field + end, sizeof field - end, ".sha256");
+        return fail_found(path, field, hash, "a text of 64 lower-case hex digits", log);
+    }
     strcpy(manifest->files[index].sha256, hash->valuestring);
     return D4R_OK;
 }

@@ -296,36 +296,42 @@ static void test_manifest(void **state)
         {"}\n}", "}\n},{}", "more text after"},
         {"\"format_version\":\t1", "\"format_version\":\t2", "format_version: 2, but this library reads 1"},
         {"\"format_version\":\t1", "\"format_version\":\t\"1\"",
-         "format_version: missing, or not a whole number"},
+         "format_version: \"1\", but a whole number is needed"},
         {"\"format_version\":\t1,", "", "format_version: missing"},
         {"\"preset\":\t\"M\"", "\"preset\":\t\"Z\"", "preset: \"Z\", but this library reads \"M\" or \"K\""},
-        {"\"preset\":\t\"M\"", "\"preset\":\t\"K\"", "dimensions.features: missing, or not preset K's"},
+        {"\"preset\":\t\"M\"", "\"preset\":\t\"K\"", "dimensions.features: 20, but preset K's 32 is needed"},
         {"\"preset\":\t\"M\"", "\"preset\":\t\"M\",\"preset\":\"M\"", "\"preset\" occurs twice"},
-        {"\"preset\":\t\"M\"", "\"preset\":\t13", "preset: missing, or not a string"},
+        {"\"preset\":\t\"M\"", "\"preset\":\t13", "preset: 13, but a string is needed"},
         {"\"test model\"", "\"\"", "name: is empty"},
         {"\"test model\"", "\"a\\nb\"", "name: contains a control character"},
         {"\"test model\"", "\"a\\u0000b\"", "contains a zero byte"},
-        {"\"test model\"", "5", "name: missing, or not a string"},
-        {"\"CC0-1.0\"", "null", "licence: missing, or not a string"},
-        {"\"window\":\t4", "\"window\":\t8", "dimensions.window: missing, or not preset M's"},
-        {"[64, 96, 128]", "[64, 96, 256]", "dimensions.channels"},
+        {"\"test model\"", "5", "name: 5, but a string is needed"},
+        {"\"CC0-1.0\"", "null", "licence: null, but a string is needed"},
+        {"\"window\":\t4", "\"window\":\t8", "dimensions.window: 8, but preset M's 4 is needed"},
+        {"[64, 96, 128]", "[64, 96, 256]",
+         "dimensions.channels: [64,96,256], but preset M's [64,96,128] is needed"},
         {"[64, 96, 128]", "[64, 96, 128, 1]", "dimensions.channels"},
         {"\"window\":\t4,", "", "dimensions: not the dimensions of preset M"},
         {"\"window\":\t4", "\"window\":4,\"window\":4", "dimensions: a key occurs twice"},
         {"\"weights.bin\"", "\"../secret\"", "files.\"../secret\": not a file of a preset M model"},
         {"\"weights.bin\"", "\"hipnet.bin\"", "files: a file is listed twice"},
         {"\"size\":\t13072", "\"size\":\t-1",
-         "files.\"weights.bin\": size is missing, or not a whole number"},
-        {"\"size\":\t13072", "\"size\":\t1e999", "size is missing, or not a whole number"},
+         "files.\"weights.bin\".size: -1, but a whole number of bytes, 0 or more, is needed"},
+        {"\"size\":\t13072", "\"size\":\t1e999", "a whole number of bytes, 0 or more, is needed"},
         {"\"size\":\t13072", "\"size\":\t13071", "13072 bytes, but model.json says 13071"},
-        {"\"sha256\":\t\"", "\"sha256\":\t\"0", "sha256 is missing, or not 64"},
-        {"\"sha256\":\t\"", "\"sha-256\":\t\"", "sha256 is missing, or not 64"},
+        {"\"sha256\":\t\"", "\"sha256\":\t\"0", "hex digits is needed"},
+        {"\"sha256\":\t\"", "\"sha-256\":\t\"", ".sha256: missing, but a text of 64"},
     };
     for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
         setup(state);
         edit_manifest(edits[i].from, edits[i].to);
         expect(D4R_ERROR_MODEL, i == 23 ? "weights.bin" : "model.json", edits[i].message);
     }
+}
+
+/* Nesting and the longest text that is allowed. */
+static void test_manifest_texts(void **state)
+{
     char *deep = malloc(60001);
     assert_non_null(deep);
     memset(deep, '[', 60000);
@@ -532,10 +538,10 @@ static void test_k_manifest(void **state)
     static const struct {
         const char *from, *to, *message;
     } edits[] = {
-        {"\"preset\":\t\"K\"", "\"preset\":\t\"M\"", "dimensions.features: missing, or not preset M's"},
-        {"\"tables\":\t16", "\"tables\":\t15", "dimensions.tables: missing, or not preset K's"},
+        {"\"preset\":\t\"K\"", "\"preset\":\t\"M\"", "dimensions.features: 32, but preset M's 20 is needed"},
+        {"\"tables\":\t16", "\"tables\":\t15", "dimensions.tables: 15, but preset K's 16 is needed"},
         {"[32, 64, 128, 192, 256, 256]", "[32, 64, 128, 192, 256]",
-         "dimensions.hidden: missing, or not preset K's"},
+         "dimensions.hidden: [32,64,128,192,256], but preset K's [32,64,128,192,256,256] is needed"},
         {"\"lut.bin\":", "\"weights.bin\":", "files.\"weights.bin\": not a file of a preset K model"},
         {"\"lut.bin\":", "\"hipnet.bin\":", "files: a file is listed twice"},
     };
@@ -597,6 +603,7 @@ int main(void)
         cmocka_unit_test_setup(test_packed_differs, setup),
         cmocka_unit_test_setup(test_safetensors_content, setup),
         cmocka_unit_test_setup(test_manifest, setup),
+        cmocka_unit_test_setup(test_manifest_texts, setup),
         cmocka_unit_test_setup(test_listing_must_be_complete, setup),
         cmocka_unit_test_setup(test_unreadable, setup),
         cmocka_unit_test_setup(test_write, setup),

@@ -1,5 +1,6 @@
 #include "runtime/cli/run_sequence.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/cli/metrics.h"
@@ -292,9 +293,10 @@ static d4r_status check_preset(const run_options *options, const d4r_model *mode
     const d4r_preset wanted = options->tool->preset;
     d4r_status status = d4r_model_get_info(model, &info);
     if (status != D4R_OK || info.preset == wanted) return status;
-    return d4r_fail(cli_log(), D4R_ERROR_MODEL, "%s: the model is of preset %s; %s runs models of preset %s",
-                    options->model, d4r_preset_name(info.preset), options->tool->name,
-                    d4r_preset_name(wanted));
+    return d4r_fail(cli_log(), D4R_ERROR_MODEL,
+                    "%s: the model is of preset %s; %s runs models of preset %s: use d4r-%c", options->model,
+                    d4r_preset_name(info.preset), options->tool->name, d4r_preset_name(wanted),
+                    tolower((unsigned char)d4r_preset_name(info.preset)[0]));
 }
 
 d4r_status run_sequence(const run_options *options, const cli_sequence *sequence, run_pictures *pictures,

@@ -78,7 +78,7 @@ if [ $PRESET = k ]; then
     if cmp -s head-3.npy head-2.npy; then fail "phases 2 and 3 give the same head"; fi
     # The last comparison was of phase 3: another phase gives another head.
     net $model --network hip --in $tokens --out other.npy && cmp -s hip.npy other.npy && fail "phases 0 and 3 are the same"
-    expect 4 "the model is of preset M; d4r-k runs models of preset K" m model odd x 1 hip
+    expect 4 "the model is of preset M; d4r-k runs models of preset K: use d4r-m" m model odd x 1 hip
     expect 2 "--layer: 'mid0' is not a layer of preset K" net $model --network cpu --in $tokens --out x.npy --layer mid0
     expect 2 "--phase" net $model --network cpu --in $tokens --out x.npy --phase 8
     expect 2 "--phase: preset M has 1" net model --network cpu --in tokens.npy --out x.npy --phase 1
@@ -136,7 +136,7 @@ D4R_HIPEMU_ARCH=none expect 3 "no HIP device was found" net model --network hip 
 D4R_HIP_LIBRARY=/nonexistent/libamdhip64.so expect 3 "tried /nonexistent/libamdhip64.so" m model seq x 1 hip
 D4R_KERNELS=/nonexistent expect 3 "tried /nonexistent/gfx1201/m.hsaco" m model seq x 1 hip
 D4R_HIPEMU_LOST=25 expect 6 "frame" m model seq x 1 hip
-expect 4 "the model is of preset K; d4r-m runs models of preset M" m model-k seq x 1 hip
+expect 4 "the model is of preset K; d4r-m runs models of preset M: use d4r-k" m model-k seq x 1 hip
 D4R_HIPEMU_LOST=5 expect 6 "" net model --network hip --in tokens.npy --out x.npy
 # What a hung kernel may still write stays allocated on purpose, and its thread still runs: no leak check.
 ASAN_OPTIONS=detect_leaks=0 D4R_HIPEMU_HANG=5 D4R_HIPEMU_HANG_MS=3000 expect 6 "longer than 200 ms" net model --network hip --in tokens.npy --out x.npy \
