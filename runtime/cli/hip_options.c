@@ -15,6 +15,17 @@ const char cli_hip_help[] =
     "  --hip-completion event|callback   how the end of the network is noticed\n"
     "  --hip-graphs auto|off|on  one graph launch a frame instead of ten (K: eleven) kernel launches\n";
 
+static const char *const platforms[] = {"amd", "nvidia", NULL};
+static const char *const handoffs[] = {"host", "marker", NULL};
+static const char *const completions[] = {"event", "callback", NULL};
+static const char *const graphs[] = {"auto", "off", "on", NULL};
+
+cli_hip_names cli_hip_names_of(const d4r_hip_network_params *params)
+{
+    return (cli_hip_names){platforms[params->platform], handoffs[params->strategy],
+                           completions[params->completion], graphs[params->graphs]};
+}
+
 /* Index of `value` in the NULL-ended list. */
 static bool pick(const char *option, const char *value, const char *const *names, int *choice)
 {
@@ -34,10 +45,6 @@ static bool pick(const char *option, const char *value, const char *const *names
 
 bool cli_hip_option(int option, const char *value, d4r_hip_network_params *params, bool *good)
 {
-    static const char *const platforms[] = {"amd", "nvidia", NULL}, *const handoffs[] = {"host", "marker",
-                                                                                         NULL};
-    static const char *const completions[] = {"event", "callback", NULL};
-    static const char *const graphs[] = {"auto", "off", "on", NULL};
     int choice = 0;
     *good = true;
     switch (option) {

@@ -32,4 +32,10 @@ extern const char cli_hip_help[];
  * value. Strings are kept by pointer. */
 bool cli_hip_option(int option, const char *value, d4r_hip_network_params *params, bool *good);
 
+/* The values as the options have them. */
+typedef struct cli_hip_names {
+    const char *platform, *handoff, *completion, *graphs;
+} cli_hip_names;
+cli_hip_names cli_hip_names_of(const d4r_hip_network_params *params);
+
 #endif

@@ -1,5 +1,6 @@
 /* d4r-m, d4r-k: upscale a frame sequence. One program: a run_tool says which preset and name. */
 #include <stdlib.h>
+#include <string.h>
 #include "runtime/cli/check.h"
 #include "runtime/cli/json_read.h"
 #include "runtime/cli/run_main.h"
@@ -57,13 +58,27 @@ static cJSON *frames_json(const run_results *results)
     return frames;
 }
 
-static d4r_status write_json(const run_options *options, const cli_sequence *sequence,
-                             const run_results *results, const cli_check *check)
+/* "auto" is told from what was chosen. */
+static void add_network(cJSON *root, const run_options *options, const char *description)
+{
+    const bool hip = options->network == D4R_NETWORK_HIP ||
+                     (options->network == D4R_NETWORK_AUTO && strstr(description, "hip network"));
+    cJSON *network = cJSON_AddObjectToObject(root, "network");
+    cJSON_AddStringToObject(network, "kind", hip ? "hip" : "cpu");
+    if (!hip) return;
+    const cli_hip_names names = cli_hip_names_of(&options->hip);
+    cJSON_AddStringToObject(network, "platform", names.platform);
+    cJSON_AddStringToObject(network, "handoff", names.handoff);
+    cJSON_AddStringToObject(network, "completion", names.completion);
+    cJSON_AddStringToObject(network, "graphs", names.graphs);
+}
+
+/* What ran: the start of every JSON of a run. */
+static cJSON *run_json(const run_options *options, const cli_sequence *sequence, const run_results *results)
 {
     cJSON *root = cJSON_CreateObject();
     int output[2] = {(int)sequence->output.width, (int)sequence->output.height};
     int render[2] = {(int)sequence->max_render.width, (int)sequence->max_render.height};
-    quality mean = mean_quality(results);
     cJSON_AddStringToObject(root, "tool", options->tool->name);
     cJSON_AddStringToObject(root, "version", d4r_version_string());
     cJSON_AddStringToObject(root, "preset", d4r_preset_name(options->tool->preset));
@@ -71,10 +86,20 @@ static d4r_status write_json(const run_options *options, const cli_sequence *seq
     cJSON_AddStringToObject(root, "frames_file", sequence->file);
     cJSON_AddStringToObject(root, "sequence", sequence->name);
     cJSON_AddStringToObject(root, "device", results->description);
+    add_network(root, options, results->description);
+    cJSON_AddBoolToObject(root, "exact_filter", options->exact_filter);
     cJSON_AddItemToObject(root, "output", cJSON_CreateIntArray(output, 2));
     cJSON_AddItemToObject(root, "max_render", cJSON_CreateIntArray(render, 2));
     cJSON_AddNumberToObject(root, "repeats", options->repeats);
     cJSON_AddNumberToObject(root, "frames_in_flight", options->frames_in_flight);
+    return root;
+}
+
+static d4r_status write_json(const run_options *options, const cli_sequence *sequence,
+                             const run_results *results, const cli_check *check)
+{
+    cJSON *root = run_json(options, sequence, results);
+    quality mean = mean_quality(results);
     cJSON_AddNumberToObject(root, "wall_seconds", results->wall_seconds);
     cJSON_AddNumberToObject(root, "median_frame_milliseconds", 1e3 * results->median_frame_seconds);
     cJSON *memory = cJSON_AddObjectToObject(root, "memory");
@@ -126,7 +151,7 @@ static d4r_status commit(const run_options *options, const cli_sequence *sequenc
 {
     d4r_status status = D4R_OK;
     if (options->profile)
-        status = run_profile_write(&results->profile,
+        status = run_profile_write(&results->profile, run_json(options, sequence, results),
                                    o->has_profile ? o->profile.temporary : o->pictures.folder.temporary);
     if (status == D4R_OK && o->has_pictures) status = run_pictures_finish(&o->pictures);
     if (status == D4R_OK && o->has_pictures) status = cli_folder_ready(&o->pictures.folder, cli_log());

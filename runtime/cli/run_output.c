@@ -20,9 +20,9 @@ static bool all_digits(const char *text, size_t length)
 /* Names that a run writes. They may be replaced where CLI_PICTURES_INDEX says that they are of an earlier run. */
 static bool is_output_name(const char *name)
 {
-    static const char *const others[] = {CLI_PICTURES_INDEX, "stages.csv", "trace.json"};
+    static const char *const others[] = {CLI_PICTURES_INDEX, "stages.csv", "profile.json", "trace.json"};
     static const char *const suffixes[] = {".bin", ".png", ".exr", ".npy"};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (!strcmp(name, others[i])) return true;
     const char *dot = strrchr(name, '.');
     if (strncmp(name, "frame-", 6) || !dot || dot < name + 6 ||

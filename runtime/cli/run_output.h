@@ -45,8 +45,8 @@ typedef struct run_profile {
 d4r_status run_profile_add(run_profile *profile, double submitted, const d4r_frame_profile *times);
 /* A folder of its own for the times: earlier times in it are replaced, other files stay. */
 d4r_status run_profile_begin(cli_folder *folder, const char *path);
-/* Writes stages.csv and trace.json. */
-d4r_status run_profile_write(const run_profile *profile, const char *folder);
+/* Writes stages.csv, trace.json and profile.json; the latter is `about`, which is taken over, with the stages added. */
+d4r_status run_profile_write(const run_profile *profile, cJSON *about, const char *folder);
 /* [{stage, clock, median_us, ...}] */
 cJSON *run_profile_json(const run_profile *profile);
 void run_profile_free(run_profile *profile);

@@ -145,27 +145,39 @@ static d4r_status write_trace(const run_profile *profile, const char *path)
     return json_save(root, path, cli_log());
 }
 
+static const char *const profile_files[] = {"stages.csv", "profile.json", "trace.json"};
+enum { PROFILE_FILES = sizeof profile_files / sizeof *profile_files };
+
 static bool is_profile_name(const char *name)
 {
-    return !strcmp(name, "stages.csv") || !strcmp(name, "trace.json");
+    for (int i = 0; i < PROFILE_FILES; i++)
+        if (!strcmp(name, profile_files[i])) return true;
+    return false;
 }
 
 d4r_status run_profile_begin(cli_folder *folder, const char *path)
 {
     d4r_status status = cli_folder_begin(folder, path, CLI_FOLDER_MERGE, cli_log());
     folder->ours = is_profile_name;
-    if (status == D4R_OK) status = cli_folder_check(folder, "stages.csv", cli_log());
-    if (status == D4R_OK) status = cli_folder_check(folder, "trace.json", cli_log());
+    for (int i = 0; status == D4R_OK && i < PROFILE_FILES; i++)
+        status = cli_folder_check(folder, profile_files[i], cli_log());
     return status;
 }
 
-d4r_status run_profile_write(const run_profile *profile, const char *folder)
+d4r_status run_profile_write(const run_profile *profile, cJSON *about, const char *folder)
 {
-    char *csv = cli_join(folder, "stages.csv"), *trace = cli_join(folder, "trace.json");
+    char *csv = cli_join(folder, "stages.csv"), *trace = cli_join(folder, "trace.json"),
+         *json = cli_join(folder, "profile.json");
     d4r_status status = D4R_ERROR_MEMORY;
-    if (csv && trace) status = write_csv(profile, csv);
+    cJSON_AddItemToObject(about, "stages", run_profile_json(profile));
+    if (csv && trace && json) status = write_csv(profile, csv);
     if (status == D4R_OK) status = write_trace(profile, trace);
+    if (status == D4R_OK)
+        status = json_save(about, json, cli_log());
+    else
+        cJSON_Delete(about);
     free(csv);
     free(trace);
+    free(json);
     return status;
 }

@@ -23,6 +23,15 @@ at_least() { awk "BEGIN { exit !($1 >= $2) }" || fail "$3: $1 is below $2"; }
 # mean_psnr FILE: of the counted frames, from a run's JSON
 mean_psnr() { sed -n '/"mean"/,/}/p' "$1" | sed -n 's/.*"psnr":[[:space:]]*\([0-9.]*\).*/\1/p'; }
 
+# about_profile FILE PRESET TOOL: stage times say what they are of
+about_profile() {
+    for line in "\"preset\":.*\"$2\"" "\"tool\":.*\"$(basename "$3")\"" '"device":.*cpu' '"kind":.*"cpu"' '"max_render"' \
+        '"frames_in_flight"' '"stage":.*"reconstruction"' '"median_us"'; do
+        grep -q "$line" "$1" || fail "$1 has no $line"
+    done
+    grep -q handoff "$1" && fail "$1: the CPU network has no hand-off strategy"
+}
+
 # frames_of FILE FIRST STEP FOLDER: every STEP-th frame of a sequence of d4r-scene, as text for another's frames.json
 frames_of() {
     awk -v first="$2" -v step="$3" -v folder="$4" '
@@ -42,6 +51,7 @@ preset_k() {
         grep -q "^$stage," out/stages.csv || fail "no $stage in stages.csv"
     done
     grep -q '"preset":.*"K"' all.json || fail "no preset in the JSON"
+    about_profile out/profile.json K "$k"
     expect 0 "" "$k" -q --dump dump --output-format rgb10a2 model-k "$DATA/brick_pan" out-dump
     for name in exposure.exposure input.motion input.tokens reconstruction.head reconstruction.history_previous \
         reconstruction.history reconstruction.recurrent_low reconstruction.output frame.color; do
@@ -77,6 +87,10 @@ outputs() {
         grep -q "^$stage," out/stages.csv || fail "no $stage in stages.csv"
     done
     grep -q '"traceEvents"' out/trace.json || fail "no trace"
+    about_profile out/profile.json M "$m"
+    rm out/profile.json
+    expect 0 "" "$m" -q --profile=times model "$DATA/brick_pan" - 1
+    [ "$(ls times | tr '\n' ' ')" = "profile.json stages.csv trace.json " ] || fail "in times: $(ls times)"
     expect 0 "mean of 6 frames" "$BIN/d4r-compare" --json compare.json --diff diff out "$DATA/static"
     [ "$(ls diff | grep -c png)" = 10 ] || fail "not ten difference images"
     at_least "$(sed -n '/"mean"/,/}/p' compare.json | sed -n 's/.*"psnr":[[:space:]]*\([0-9.]*\).*/\1/p')" 25.5 compare
