@@ -66,6 +66,7 @@ def check(status, what):
 
 # Order of a sample's parameters (stages.h, sample_params).
 JITTER, PREVIOUS_JITTER, E1, E2, HISTORY, FRAME, PARAM_COUNT = 0, 2, 4, 5, 6, 7, 8
+DOWNSAMPLE_SCALE = 0.9 / np.log(10.0)
 
 
 class Geometry:
@@ -163,7 +164,7 @@ class Reconstruct(torch.autograd.Function):
 
 
 class Downsample(torch.autograd.Function):
-    """[B,C,rh,rw] -> [B,C,oh,ow], area weights 3 -> 2"""
+    """[B,C,rh,rw] -> [B,C,oh,ow], the weights of docs/stages.md's downsample; downsample() below is the stage"""
 
     @staticmethod
     def forward(ctx, geometry, image):
@@ -182,6 +183,11 @@ class Downsample(torch.autograd.Function):
         check(stage_library(grad).stage_downsample_backward(grad.shape[0] * grad.shape[1], g.rw, g.rh, g.ow, g.oh, pointer(grad),
                                                             pointer(out), stream_of(grad.device)), "stage_downsample_backward")
         return None, out
+
+
+def downsample(geometry, image):
+    """Compressed values at reconstruction size -> compressed values at output size: the mean is one of 10^(y / 0.9)"""
+    return Downsample.apply(geometry, torch.exp(image / DOWNSAMPLE_SCALE)).log() * DOWNSAMPLE_SCALE
 
 
 class AttentionDims(ctypes.Structure):

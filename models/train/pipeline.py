@@ -120,6 +120,6 @@ class Upscaler:
         predict = lambda f, r: network.predict(f, r, self.weights, self.pieces)
         display, self.state = frame(g, predict, compressed, (a, b, motion), params, self.state)
         self.exposure, self.jitter, self.index = exposure, jitter, self.index + 1
-        small = native.Downsample.apply(g, packed(display))
+        small = native.downsample(g, packed(display))
         linear = (torch.exp(small / SCALE) - 1) * 0.01 / e
         return half_rounded(linear.clamp(0.0, 65504.0))

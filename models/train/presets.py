@@ -33,7 +33,7 @@ class PresetM:
         def frame(t, data, state):
             motions = (data["a"][t], data["b"][t], data["c"][t])
             shown, state = pipeline.frame(geometry, predict, data["color"][t], motions, data["params"][t], state)
-            return native.Downsample.apply(geometry, shown), native.Downsample.apply(geometry, state.history), state
+            return native.downsample(geometry, shown), native.downsample(geometry, state.history), state
 
         frame.cost = []  # further terms of the loss
         return frame

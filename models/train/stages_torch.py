@@ -127,8 +127,9 @@ def downsample(geometry, image):
         m = torch.zeros(n, size, dtype=image.dtype)
         for x in range(n):
             base = 3 * (x // 2) + x % 2
-            m[x, min(base, size - 1)] += 1 / 3 if x % 2 else 2 / 3
-            m[x, min(base + 1, size - 1)] += 2 / 3 if x % 2 else 1 / 3
+            m[x, min(base, size - 1)] += 0.22 if x % 2 else 0.78
+            m[x, min(base + 1, size - 1)] += 0.78 if x % 2 else 0.22
         return m
 
-    return torch.einsum("Yy,bcyx,Xx->bcYX", axis(geometry.oh, geometry.rh), image, axis(geometry.ow, geometry.rw))
+    lifted = torch.pow(10.0, image / 0.9)
+    return 0.9 * torch.log10(torch.einsum("Yy,bcyx,Xx->bcYX", axis(geometry.oh, geometry.rh), lifted, axis(geometry.ow, geometry.rw)))

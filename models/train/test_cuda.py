@@ -22,7 +22,7 @@ def run(geometry, tensors, convert):
     tile, history, half, feature = (convert(t).requires_grad_() for t in (tile, history, half, feature))
     a = native.Features.apply(geometry, color, *motion[:3], half, feature, motion[3], params)
     b = native.Reconstruct.apply(geometry, color, tile, *motion[:3], history, params)
-    c = native.Downsample.apply(geometry, history)
+    c = native.downsample(geometry, history)
     results = list(a) + list(b) + [c] + list(gradients(a, [half, feature])) + list(gradients(b, [tile, history])) + list(gradients([c], [history]))
     return [t.detach().double().cpu() for t in results]
 

@@ -57,7 +57,7 @@ def main():
             ok &= compare("reconstruct " + name, a, b)
         ours, theirs = (gradients(t, [tile, history], seeds) for t in (ours, theirs))
         ok &= compare("  to tile", ours[0], theirs[0]) & compare("  to history", ours[1], theirs[1])
-        ours, theirs = native.Downsample.apply(g, history), reference.downsample(g, history)
+        ours, theirs = native.downsample(g, history), reference.downsample(g, history)
         seeds = [seed(theirs)]
         ok &= compare("downsample", ours, theirs)
         ok &= compare("  to image", gradients([ours], [history], seeds)[0], gradients([theirs], [history], seeds)[0])
