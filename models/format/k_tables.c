@@ -7,8 +7,8 @@
 #include "models/format/k_pack.h"
 #include "runtime/base/log.h"
 
-#define LEAST_SUM 0x1p-6f
-#define SCALED_SUM (1.0 / 63)
+#define LEAST_SUM 0x1p-14f /* the least normal f16: a sum is as exact as f16 is */
+#define SCALED_SUM (1.0 / 16000)
 
 static void fill_shape(const d4r_k_gaussian *g, double ratio, int phase, uint8_t *to)
 {
@@ -44,7 +44,7 @@ static const char *problem_of(const uint8_t *weights)
         if (value < 0) return "a weight is negative";
         sum += value;
     }
-    return sum < LEAST_SUM ? "its weights sum to less than 1/64" : NULL;
+    return sum < LEAST_SUM ? "its weights sum to less than 1/16384" : NULL;
 }
 
 d4r_status d4r_k_tables_check(const char *path, const uint8_t *tables, const d4r_log *log)

@@ -16,10 +16,10 @@ typedef struct d4r_k_gaussian {
     double a, b, c;
 } d4r_k_gaussian;
 
-/* D4R_K_TABLES_BYTES. Shapes whose weights sum to less than 1/63 are scaled up to that. */
+/* D4R_K_TABLES_BYTES. Shapes whose weights sum to less than 1/16000 are scaled up to that. */
 void d4r_k_tables_fill(const d4r_k_gaussian shapes[D4R_K_SHAPES], uint8_t *tables);
 
-/* Every weight finite and not negative, the sum of every shape's at least 1/64; D4R_ERROR_MODEL names the first that is
+/* Every weight finite and not negative, the sum of every shape's at least 1/16384; D4R_ERROR_MODEL names the first that is
  * not. */
 d4r_status d4r_k_tables_check(const char *path, const uint8_t *tables, const d4r_log *log);
 

@@ -511,7 +511,7 @@ static void test_k_tables(void **state)
                  {0x7c00, false, "a weight is not a finite number"},
                  {0xfc00, false, "a weight is not a finite number"},
                  {0x8001, false, "a weight is negative"},
-                 {0x13ff, true, "its weights sum to less than 1/64"}}; /* 16 * (2^-10 - 2^-21) */
+                 {0x003f, true, "its weights sum to less than 1/16384"}}; /* 16 * 63 * 2^-24 */
     const size_t at = ((3u * D4R_K_TABLE_PHASES + 5) * D4R_K_SHAPES + 2) * 2 * D4R_K_TAPS;
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
         size_t size;
@@ -523,8 +523,8 @@ static void test_k_tables(void **state)
         write_bytes("lut.bin", data, size);
         bless();
         expect(D4R_ERROR_MODEL, "lut.bin: table 3, phase 5, shape 2", edits[i].message);
-        for (size_t tap = 0; tap < D4R_K_TAPS; tap++) memcpy(data + at + 2 * tap, &(uint16_t){0x1400}, 2);
-        write_bytes("lut.bin", data, size); /* 16 * 2^-10 is 1/64 */
+        for (size_t tap = 0; tap < D4R_K_TAPS; tap++) memcpy(data + at + 2 * tap, &(uint16_t){0x0040}, 2);
+        write_bytes("lut.bin", data, size); /* 16 * 64 * 2^-24 is 1/16384 */
         free(data);
         bless();
         d4r_model *model = NULL;

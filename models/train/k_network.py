@@ -17,7 +17,7 @@ LEVELS = {"enc0": 0, "enc1": 1, "enc2": 2, "enc3": 3, "enc4": 4, "dec5": 5, "dec
 SMALLEST_MEAN = 0.01
 LOG2E = 1.4426950408889634
 SCORE_SCALE = HEAD_WIDTH ** -0.5 * LOG2E
-PRECISION_MIN, PRECISION_MAX, CORRELATION_MAX = 0.3, 22.0, 0.85
+PRECISION_MIN, PRECISION_MAX, CORRELATION_MAX = 0.3, 48.0, 0.85
 
 
 def shift_of(level, phase):
@@ -84,7 +84,7 @@ def initial_gaussians():
     rows = []
     for row in range(4):
         for column in range(4):
-            p = (2.5, 5.0, 10.0, 18.0)[column]
+            p = (2.5, 7.0, 16.0, 34.0)[column]
             x, y, r = ((p / 1.4, p * 1.4, 0.0), (p, p, 0.0), (p * 1.4, p / 1.4, 0.0), (p, p, 0.5))[row]
             rows.append([math.log(x), math.log(y), math.atanh(r / CORRELATION_MAX)])
     return torch.tensor(rows)

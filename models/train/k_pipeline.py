@@ -53,7 +53,7 @@ def frame(geometry, weights, data, params, state, phase, table=None):
 
 
 def tables(gaussians):
-    """[16 tables][64 phases][16 shapes][16 taps] of lut.bin; no shape's weights sum to less than 1/64."""
+    """[16 tables][64 phases][16 shapes][16 taps] of lut.bin; no shape's weights sum to less than 1/16384."""
     g = gaussians.detach().double().cpu()
     at, tap = (torch.arange(8, dtype=torch.float64) + 0.5) / 8, torch.arange(4, dtype=torch.float64) - 1
     d = tap[None, :] - at[:, None]  # phase, tap
@@ -62,7 +62,7 @@ def tables(gaussians):
     out = []
     for i in range(16):
         w = torch.exp(-(a * dx * dx + b * dy * dy + 2 * c * dx * dy) * (0.5 + i * 3 / 28) / 4).reshape(64, k_network.SHAPES, 16)
-        out.append(w * (1 / 63 / w.sum(-1, keepdim=True)).clamp_min(1))
+        out.append(w * (1 / 16000 / w.sum(-1, keepdim=True)).clamp_min(1))
     return torch.stack(out).half()
 
 
