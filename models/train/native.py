@@ -235,7 +235,7 @@ class Attention(torch.autograd.Function):
 
 VIEW = np.dtype([("scene", "<i4"), ("time", "<f4"), ("previous", "<f4"), ("jitter", "<f4", 2), ("footprint", "<f4"),
                  ("noise", "<f4"), ("noise_seed", "<u4")])
-CLASSES = ["general", "thin", "text", "foliage", "particles", "night", "dark", "fast", "water", "facade", "chart"]
+CLASSES = ["general", "thin", "text", "foliage", "particles", "night", "dark", "fast", "water", "facade", "chart", "emitters"]
 STILL, OBJECTS, CAMERA = 0, 1, 2
 
 

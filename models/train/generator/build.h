@@ -110,12 +110,21 @@ static void material(builder *b, prim *p, float unit)
     if (b->kind == CLASS_CHART && chance(b, .5f)) p->flags |= PRIM_UNLIT;
 }
 
+/* Lamps, tracers, screens: bright things of the class that has them on dark ground. */
+static void glow(builder *b, prim *p)
+{
+    if (b->kind != CLASS_EMITTERS || chance(b, .35f)) return;
+    if (chance(b, .7f)) p->texture = TEX_SOLID;
+    p->emit = log_uniform(b, 3.f, 110.f);
+}
+
 static void motion(builder *b, prim *p, float unit)
 {
     vec3 d = direction(b);
     store(p->spin_axis, chance(b, .5f) ? v3(0.f, 1.f, 0.f) : direction(b));
-    if (b->calm >= 1.f || chance(b, b->kind == CLASS_FAST ? .15f : .6f)) return;
-    float speed = unit * b->speed * (b->kind == CLASS_FAST ? log_uniform(b, 1.f, 16.f) : log_uniform(b, .05f, 5.f));
+    int fast = b->kind == CLASS_FAST || b->kind == CLASS_EMITTERS;
+    if (b->calm >= 1.f || chance(b, fast ? .15f : .6f)) return;
+    float speed = unit * b->speed * (fast ? log_uniform(b, 1.f, 16.f) : log_uniform(b, .05f, 5.f));
     d.z *= .5f;
     store(p->velocity, v3_scale(d, speed));
     if (chance(b, .4f)) p->spin = .06f * normal(b) * b->speed;
@@ -203,6 +212,7 @@ static void add_object(builder *b)
     if (chance(b, .12f)) p->size[2] = p->size[1] = p->size[0];
     orient(b, p, p->shape == SHAPE_QUAD ? 1.f : .5f * TAU);
     material(b, p, unit);
+    glow(b, p);
     motion(b, p, unit);
     if (chance(b, .05f)) p->flags |= PRIM_MIRROR, p->opacity = uniform(b, .2f, .9f);
 }
@@ -220,6 +230,7 @@ static void add_rod(builder *b)
     rotation(axis, chance(b, .3f) ? TAU / 4.f : uniform(b, -.5f * TAU, .5f * TAU), p->rotation);
     material(b, p, unit);
     if (chance(b, .6f)) p->texture = TEX_SOLID;
+    glow(b, p);
     motion(b, p, unit);
 }
 
@@ -283,7 +294,7 @@ static void lights(builder *b)
     vec3 d = direction(b);
     d.y = -fabsf(d.y) - .25f, d.z -= .3f;
     store(s->sun_dir, v3_norm(d));
-    float level = night ? log_uniform(b, .003f, .2f) : dark ? log_uniform(b, .01f, .15f) : 1.f, warm = uniform(b, .6f, 1.f);
+    float level = night ? log_uniform(b, .003f, .2f) : b->kind == CLASS_EMITTERS ? log_uniform(b, .001f, .1f) : dark ? log_uniform(b, .01f, .15f) : 1.f, warm = uniform(b, .6f, 1.f);
     float sun = level * log_uniform(b, .3f, 5.f), amb = level * log_uniform(b, .05f, .9f), air = level * log_uniform(b, .1f, 2.f);
     store(s->sun, v3(sun, sun * (.5f + .5f * warm), sun * warm));
     for (int i = 0; i < 3; i++) {
@@ -329,6 +340,7 @@ static const int class_counts[CLASS_COUNT][4] = {
     [CLASS_GENERAL] = {22, 6, 4, 1}, [CLASS_THIN] = {6, 16, 7, 1},     [CLASS_TEXT] = {12, 3, 3, 1},   [CLASS_FOLIAGE] = {5, 4, 18, 1},
     [CLASS_PARTICLES] = {10, 4, 3, 7}, [CLASS_NIGHT] = {14, 5, 3, 2},  [CLASS_DARK] = {16, 5, 4, 1},   [CLASS_FAST] = {16, 7, 3, 1},
     [CLASS_WATER] = {10, 4, 8, 2},   [CLASS_FACADE] = {9, 9, 7, 1},    [CLASS_CHART] = {12, 8, 3, 0},
+    [CLASS_EMITTERS] = {12, 6, 1, 1},
 };
 
 /* moving: 0 nothing moves, 1 objects only, 2 camera too. */

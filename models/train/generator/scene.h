@@ -60,6 +60,7 @@ enum scene_class {
     CLASS_WATER,
     CLASS_FACADE,
     CLASS_CHART,
+    CLASS_EMITTERS,
     CLASS_COUNT
 };
 
