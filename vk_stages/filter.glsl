@@ -1,5 +1,7 @@
 // Bilinear reads clamped to the part of an image in use.
 layout(constant_id = D4R_SPEC_EXACT_FILTER) const bool exact_filter = false;
+// Tests: not 0, exact_filter reads at positions cut to so many fraction bits, as a device's sampler may.
+layout(constant_id = D4R_SPEC_FILTER_BITS) const uint filter_bits = 0u;
 
 // a + (b - a) t: exactly a where a = b, which mix() need not be.
 vec4 lerp(vec4 a, vec4 b, float t) { return a + (b - a) * t; }
@@ -9,6 +11,7 @@ vec4 fetch_linear(sampler2D image, vec2 position, ivec2 size, vec2 inverse_exten
 {
     if (exact_filter) {
         vec2 q = clamp(position, vec2(0.5), vec2(size) - 0.5) - 0.5;
+        if (filter_bits > 0u) q = floor(q * float(1u << filter_bits)) / float(1u << filter_bits);
         vec2 base = floor(q);
         vec2 t = q - base;
         ivec2 a = ivec2(base);

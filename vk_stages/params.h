@@ -98,6 +98,7 @@ struct d4r_m_params {
 #define D4R_SPEC_LDR 1
 #define D4R_SPEC_TILE 2
 #define D4R_SPEC_OUTPUT 3 /* D4R_OUTPUT_* */
+#define D4R_SPEC_FILTER_BITS 4 /* set by tests alone */
 
 #define D4R_OUTPUT_SWAP 1u        /* blue in red's place */
 #define D4R_OUTPUT_ENCODE_SRGB 2u /* linear values are stored sRGB-encoded */

@@ -30,5 +30,6 @@ void test_bad_input(void **state);
 void test_one_nan_does_not_spread(void **state);
 void test_bad_history(void **state);
 void test_hardware_filter(void **state);
+void test_coarse_filter(void **state);
 
 #endif

@@ -105,23 +105,24 @@ static double green(const double *c)
 static void history_at(const ref_frame *f, const k_ref_before *b, float qx, float qy, const double *own,
                        double out[4], double slack[4])
 {
-    double read[4], moved[4], spread[4];
+    double read[4], moved[4], spread[4], at[4];
     bool finite = true;
     memcpy(out, own, 3 * sizeof *out);
     out[3] = 0;
     memset(slack, 0, 4 * sizeof *slack);
     if (f->reset || !ref_on_screen(f, qx, qy)) return;
     for (int k = 0; k < 4; k++) {
-        read[k] = ref_linear(&b->history, qx, qy, k, &spread[k]);
+        read[k] = ref_linear(&b->history, qx, qy, k, f->filter_step, &spread[k]);
         finite = finite && isfinite(read[k]);
     }
     if (!finite) return;
     const double ratio = b->exposure / b->previous_exposure;
     k_ref_exposed(read, ratio, out);
-    if (!b->hardware_filter) return;
-    for (int k = 0; k < 4; k++) read[k] += spread[k] / 256;
-    k_ref_exposed(read, ratio, moved);
-    for (int k = 0; k < 4; k++) slack[k] = fabs(moved[k] - out[k]);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        for (int k = 0; k < 4; k++) at[k] = read[k] + sign * spread[k];
+        k_ref_exposed(at, ratio, moved);
+        for (int k = 0; k < 4; k++) slack[k] = fmax(slack[k], fabs(moved[k] - out[k]));
+    }
 }
 
 typedef struct token {
@@ -175,10 +176,8 @@ static void recurrent(const ref_frame *f, const k_ref_before *b, int column, int
     const float qx = (float)(4 * column + 2) + (float)motion[0];
     const float qy = (float)(4 * row + 2) + (float)motion[1];
     if (f->reset || !ref_on_screen(f, qx, qy)) return;
-    for (int i = 0; i < 8; i++) {
-        v[i] = ref_linear(&b->recurrent[i / 4], qx / 4.0, qy / 4.0, i % 4, &slack[i]);
-        slack[i] = b->hardware_filter ? slack[i] / 256 : 0;
-    }
+    for (int i = 0; i < 8; i++)
+        v[i] = ref_linear(&b->recurrent[i / 4], qx / 4.0, qy / 4.0, i % 4, f->filter_step, &slack[i]);
 }
 
 static void features(const ref_frame *f, const ref_image *color, const k_ref_before *b, int column, int row,

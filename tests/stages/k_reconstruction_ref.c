@@ -145,7 +145,7 @@ static void history_along(const ref_frame *f, const k_ref_before *b, int x, int 
         return;
     const double ratio = b->exposure / b->previous_exposure;
     k_ref_exposed(read, ratio, out);
-    for (int sign = -1; sign <= 1 && b->hardware_filter; sign += 2) {
+    for (int sign = -1; sign <= 1; sign += 2) {
         double at[4];
         for (int k = 0; k < 4; k++) at[k] = read[k] + sign * spread[k];
         k_ref_exposed(at, ratio, moved);

@@ -23,7 +23,6 @@ typedef struct k_ref_before {
     ref_image history;      /* [4] */
     ref_image recurrent[2]; /* [4] each */
     double exposure, previous_exposure;
-    bool hardware_filter; /* else all slack is 0, but for that of LDR's dark */
 } k_ref_before;
 
 /* motion: [sub-blocks][2]; tokens, slack: [grid][32]. */

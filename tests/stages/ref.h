@@ -3,8 +3,7 @@
  * Each stage takes what the stage before it delivered (on the GPU), so that errors do not add up. f16, 8-bit
  * and FP8 inputs are given as values. Results are unrounded doubles, except FP8 and packed codes and the
  * motion surfaces, which are exact by definition. A `slack` image, where there is one, says by how much the
- * sampler's limited number of fraction bits may change a result (the neighbours' difference / 256, carried
- * through); 0 for exact filtering. */
+ * sampler may change a result: ref_linear's slack, carried through; 0 for exact filtering. */
 #ifndef D4R_TESTS_STAGES_REF_H
 #define D4R_TESTS_STAGES_REF_H
 
@@ -18,8 +17,10 @@ typedef struct ref_image {
 ref_image ref_image_new(int width, int height, int channels);
 void ref_image_free(ref_image *image);
 double *ref_at(const ref_image *image, int x, int y); /* clamped to the image */
-/* Bilinear, clamped. *spread (may be NULL): largest difference of the four texels. */
-double ref_linear(const ref_image *image, double x, double y, int channel, double *spread);
+/* Bilinear, clamped. *slack (may be NULL): by how much a sampler's value may differ. step: how far its position may lie
+ * from (x, y) on each axis: 2^-n where it keeps n fraction bits of a position (VkPhysicalDeviceLimits::subTexelPrecisionBits;
+ * whether it rounds or cuts is not said); 0: no sampler, slack 0. */
+double ref_linear(const ref_image *image, double x, double y, int channel, double step, double *slack);
 
 typedef struct ref_frame {
     d4r_sizes sizes; /* of d4r.h; ref_sizes fills it on its own */
@@ -33,6 +34,7 @@ typedef struct ref_frame {
     const float *depth;  /* [h][w] */
     const float *motion; /* [h][w][2], output size when motion_at_output */
     float exposure_texel;
+    double filter_step; /* ref_linear's step for all reads of histories and motion */
 } ref_frame;
 
 void ref_sizes(ref_frame *f, d4r_size render, d4r_size output);
@@ -76,8 +78,10 @@ typedef struct ref_input {
 } ref_input;
 /* [h][w][20], and the slack of each feature. */
 void ref_features(const ref_frame *f, const ref_input *in, ref_image *features, ref_image *slack);
-/* weights.bin; codes [grid height][grid width][64]. */
-void ref_tokens(const ref_frame *f, const ref_image *features, const uint8_t *weights, uint8_t *codes);
+/* weights.bin; codes [grid height][grid width][64]. low, high (may be NULL): the least and greatest code, as values rise, that a
+ * token may have where each feature lies within its slack and the arithmetic of f32. */
+void ref_tokens(const ref_frame *f, const ref_image *features, const ref_image *slack, const uint8_t *weights,
+                uint8_t *codes, uint8_t *low, uint8_t *high);
 
 typedef struct ref_expanded {
     ref_image recurrent, gates, mix, covariance;

@@ -30,7 +30,7 @@ static double alpha_of(const ref_frame *f, int x, int y)
             *ref_at(&alpha, i, j) = isfinite(a) ? fmin(fmax(a, 0), 65504) : 1;
         }
     }
-    const double v = ref_linear(&alpha, px - bx, py - by, 0, NULL);
+    const double v = ref_linear(&alpha, px - bx, py - by, 0, 0, NULL);
     ref_image_free(&alpha);
     return v;
 }

@@ -19,11 +19,11 @@ static void recurrent_of(const ref_frame *f, const double *v, int x, int y, cons
     const float px = ref_previous_render_position(qx, was.width, o.width, f->previous_jitter.x);
     const float py = ref_previous_render_position(qy, was.height, o.height, f->previous_jitter.y);
     for (int i = 0; i < 4; i++) {
-        double spread = 0;
-        const double before = seen ? ref_linear(previous, px, py, i, &spread) : 0;
+        double moved = 0;
+        const double before = seen ? ref_linear(previous, px, py, i, f->filter_step, &moved) : 0;
         const double g = sigmoid(v[6 + i]);
         out[i] = (1 - g) * before + g * tanh(v[2 + i]);
-        slack[i] = (1 - g) * spread / 256;
+        slack[i] = (1 - g) * moved;
     }
 }
 

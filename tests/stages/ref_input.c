@@ -146,16 +146,20 @@ static position previous(const ref_frame *f, float x, float y, const double *mv)
 static void history_feature(const ref_frame *f, const ref_input *in, position q, const double *own,
                             double *out, double *slack)
 {
-    double h[3], spread[3];
+    double h[3], moved[3];
     memcpy(out, own, 3 * sizeof *out);
     slack[0] = slack[1] = slack[2] = 0;
     if (f->reset || !ref_on_screen(f, q.x, q.y)) return;
-    for (int k = 0; k < 3; k++) h[k] = ref_linear(&in->half_previous, q.x / 2.0, q.y / 2.0, k, &spread[k]);
+    for (int k = 0; k < 3; k++)
+        h[k] = ref_linear(&in->half_previous, q.x / 2.0, q.y / 2.0, k, f->filter_step, &moved[k]);
     if (!isfinite(h[0]) || !isfinite(h[1]) || !isfinite(h[2])) return;
     const double ratio = in->exposure / in->previous_exposure;
     for (int k = 0; k < 3; k++) {
         out[k] = ref_compress(fmin(ref_expand(h[k]) * ratio, 32752));
-        slack[k] = fabs(ref_compress(fmin(ref_expand(h[k] + spread[k] / 256) * ratio, 32752)) - out[k]);
+        for (int sign = -1; sign <= 1; sign += 2)
+            slack[k] =
+                fmax(slack[k],
+                     fabs(ref_compress(fmin(ref_expand(h[k] + sign * moved[k]) * ratio, 32752)) - out[k]));
     }
 }
 
@@ -168,10 +172,7 @@ static void recurrent_feature(const ref_frame *f, const ref_image *recurrent, po
     const d4r_size r = f->previous_render, o = f->sizes.output;
     const float x = ref_previous_render_position(q.x, r.width, o.width, f->previous_jitter.x);
     const float y = ref_previous_render_position(q.y, r.height, o.height, f->previous_jitter.y);
-    for (int k = 0; k < 4; k++) {
-        out[k] = ref_linear(recurrent, x, y, k, &slack[k]);
-        slack[k] /= 256;
-    }
+    for (int k = 0; k < 4; k++) out[k] = ref_linear(recurrent, x, y, k, f->filter_step, &slack[k]);
 }
 
 static double motion_change(const ref_frame *f, const ref_input *in, float x, float y, const double *mv,
@@ -191,14 +192,18 @@ static double motion_change(const ref_frame *f, const ref_input *in, float x, fl
     py += jy;
     px += mx;
     py += my;
-    double spread[2];
-    const double bx = ref_linear(&in->mv_a_previous, px, py, 0, &spread[0]);
-    const double by = ref_linear(&in->mv_a_previous, px, py, 1, &spread[1]);
+    double moved[2];
+    const double bx = ref_linear(&in->mv_a_previous, px, py, 0, f->filter_step, &moved[0]);
+    const double by = ref_linear(&in->mv_a_previous, px, py, 1, f->filter_step, &moved[1]);
+    /* Large vectors that are nearly equal: the difference has the error of f32 lerps of their size. */
+    moved[0] += (fabs(mv[0]) + fabs(bx)) * ldexp(1, -22);
+    moved[1] += (fabs(mv[1]) + fabs(by)) * ldexp(1, -22);
     const double scale = 9.045 * 540.0 / f->sizes.render.height;
     const double d = hypot((mv[0] - bx) * sx, (mv[1] - by) * sy);
-    const double wide = hypot(spread[0] * sx, spread[1] * sy) / 256;
+    const double wide = hypot(moved[0] * sx, moved[1] * sy);
     const double value = 0.22357 * log(1 + scale * d);
-    *slack = 0.22357 * log(1 + scale * (d + wide)) - value;
+    *slack = fmax(value - 0.22357 * log(1 + scale * fmax(d - wide, 0)),
+                  0.22357 * log(1 + scale * (d + wide)) - value);
     return value;
 }
 
@@ -232,32 +237,74 @@ static int mirrored(int i, int n)
     return i < n ? i : 2 * n - 2 - i;
 }
 
-void ref_tokens(const ref_frame *f, const ref_image *features, const uint8_t *weights, uint8_t *codes)
+typedef struct embedding {
+    double weight[64][4][20];
+    float bias[64];
+} embedding;
+
+/* What a token is made of: four pixels' features as FP8 values, and the range that each may have. */
+typedef struct token_input {
+    double value[80], low[80], high[80];
+} token_input;
+
+static void add_pixel(const ref_frame *f, const ref_image *features, const ref_image *slack, int x, int y,
+                      int q, token_input *in)
+{
+    const unsigned n = ref_dither_bits((unsigned)x, (unsigned)y, f->index);
+    for (int s = 0; s < 20; s++) {
+        const double v = ref_at(features, x, y)[s];
+        const double moved =
+            (slack ? ref_at(slack, x, y)[s] : 0) + 2e-6 * (1 + fabs(v)); /* log2 and exp2 in f32 */
+        in->value[20 * q + s] = ref_fp8_value(ref_fp8_dithered(v, n));
+        in->low[20 * q + s] = ref_fp8_value(ref_fp8_dithered(v - moved, n));
+        in->high[20 * q + s] = ref_fp8_value(ref_fp8_dithered(v + moved, n));
+    }
+}
+
+static uint8_t token_code(double sum)
+{
+    const double bound = 6.28318530717958647692;
+    return ref_fp8_nearest(fmin(fmax(sum, -bound), bound));
+}
+
+static void codes_of(const token_input *in, const embedding *m, int channel, uint8_t codes[3])
+{
+    double sum = m->bias[channel], least = sum, most = sum, size = fabs(sum);
+    const double *w = m->weight[channel][0];
+    for (int i = 0; i < 80; i++) {
+        sum += w[i] * in->value[i];
+        least += fmin(w[i] * in->low[i], w[i] * in->high[i]);
+        most += fmax(w[i] * in->low[i], w[i] * in->high[i]);
+        size += fabs(w[i]) * fmax(fabs(in->low[i]), fabs(in->high[i]));
+    }
+    const double rounding = 81 * ldexp(size, -24); /* f32, in any order */
+    codes[0] = token_code(sum);
+    codes[1] = token_code(least - rounding);
+    codes[2] = token_code(most + rounding);
+}
+
+void ref_tokens(const ref_frame *f, const ref_image *features, const ref_image *slack, const uint8_t *weights,
+                uint8_t *codes, uint8_t *low, uint8_t *high)
 {
     const int gw = (int)f->sizes.token_grid.width, gh = (int)f->sizes.token_grid.height;
-    static double matrix[64][4][20];
-    float bias[64];
+    static embedding m;
     for (int c = 0; c < 64; c++)
         for (int q = 0; q < 4; q++)
-            for (int s = 0; s < 20; s++) matrix[c][q][s] = ref_fp8_value(weights[c * 128 + q * 32 + s]);
-    memcpy(bias, weights + 64 * 128 + 68 * 64, sizeof bias);
+            for (int s = 0; s < 20; s++) m.weight[c][q][s] = ref_fp8_value(weights[c * 128 + q * 32 + s]);
+    memcpy(m.bias, weights + 64 * 128 + 68 * 64, sizeof m.bias);
     for (int row = 0; row < gh; row++) {
         for (int column = 0; column < gw; column++) {
-            double sum[64], value[4][20];
-            for (int q = 0; q < 4; q++) {
-                const int x = mirrored(2 * column + q % 2, features->width);
-                const int y = mirrored(2 * row + q / 2, features->height);
-                const unsigned n = ref_dither_bits((unsigned)x, (unsigned)y, f->index);
-                for (int s = 0; s < 20; s++)
-                    value[q][s] = ref_fp8_value(ref_fp8_dithered(ref_at(features, x, y)[s], n));
-            }
+            token_input in;
+            for (int q = 0; q < 4; q++)
+                add_pixel(f, features, slack, mirrored(2 * column + q % 2, features->width),
+                          mirrored(2 * row + q / 2, features->height), q, &in);
             for (int c = 0; c < 64; c++) {
-                sum[c] = bias[c];
-                for (int q = 0; q < 4; q++)
-                    for (int s = 0; s < 20; s++) sum[c] += matrix[c][q][s] * value[q][s];
-                const double bound = 6.28318530717958647692;
-                codes[((size_t)row * gw + column) * 64 + c] =
-                    ref_fp8_nearest(fmin(fmax(sum[c], -bound), bound));
+                const size_t at = ((size_t)row * gw + column) * 64 + (size_t)c;
+                uint8_t three[3];
+                codes_of(&in, &m, c, three);
+                codes[at] = three[0];
+                if (low) low[at] = three[1];
+                if (high) high[at] = three[2];
             }
         }
     }

@@ -29,23 +29,40 @@ double *ref_at(const ref_image *image, int x, int y)
     return image->v + ((size_t)y * image->width + x) * image->channels;
 }
 
-double ref_linear(const ref_image *image, double x, double y, int channel, double *spread)
+static double bilinear(const ref_image *image, double x, double y, int channel)
 {
     x = fmin(fmax(x, 0.5), image->width - 0.5) - 0.5;
     y = fmin(fmax(y, 0.5), image->height - 0.5) - 0.5;
     const int i = (int)floor(x), j = (int)floor(y);
     const double s = x - i, t = y - j;
-    const double v[4] = {ref_at(image, i, j)[channel], ref_at(image, i + 1, j)[channel],
-                         ref_at(image, i, j + 1)[channel], ref_at(image, i + 1, j + 1)[channel]};
-    if (spread) {
-        double low = v[0], high = v[0];
-        for (int k = 1; k < 4; k++) {
-            low = fmin(low, v[k]);
-            high = fmax(high, v[k]);
-        }
-        *spread = high - low;
-    }
-    return (v[0] * (1 - s) + v[1] * s) * (1 - t) + (v[2] * (1 - s) + v[3] * s) * t;
+    return (ref_at(image, i, j)[channel] * (1 - s) + ref_at(image, i + 1, j)[channel] * s) * (1 - t) +
+           (ref_at(image, i, j + 1)[channel] * (1 - s) + ref_at(image, i + 1, j + 1)[channel] * s) * t;
+}
+
+/* Where a read at x may go: both ends, and the texel centre between them, if any. The shader stays 2^-10 inside the last
+ * centre; a normalised coordinate is rounded to f32 twice by it, and once more where the device scales it back. */
+static void reach(double x, int size, double step, double out[3])
+{
+    const double most = step + 3 * size * ldexp(1, -24), last = size - 0.5 - ldexp(1, -10);
+    out[0] = fmin(x, last) - most;
+    out[2] = x + most;
+    out[1] = fmin(floor(out[0] - 0.5) + 1.5, out[2]);
+}
+
+double ref_linear(const ref_image *image, double x, double y, int channel, double step, double *slack)
+{
+    const double v = bilinear(image, x, y, channel);
+    if (!slack) return v;
+    *slack = 0;
+    if (step <= 0) return v;
+    double xs[3], ys[3];
+    reach(x, image->width, step, xs);
+    reach(y, image->height, step, ys);
+    /* Bilinear in each of the parts: the extremes are at their corners. */
+    for (int k = 0; k < 9; k++)
+        *slack = fmax(*slack, fabs(bilinear(image, xs[k % 3], ys[k / 3], channel) - v));
+    *slack += fmax(fabs(v) * ldexp(1, -11), ldexp(1, -25)); /* a result of f16 is enough for these formats */
+    return v;
 }
 
 void ref_sizes(ref_frame *f, d4r_size render, d4r_size output)

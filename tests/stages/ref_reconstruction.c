@@ -55,12 +55,13 @@ bool ref_catmull_rom(const ref_frame *f, const ref_image *history, double qx, do
     const axis x = cubic(qx), y = cubic(qy);
     bool finite = true;
     for (int k = 0; k < channels; k++) {
-        double total = 0, spread;
+        double total = 0, moved;
         out[k] = slack[k] = 0;
         for (int i = 0; i < 5; i++) {
             const double w = x.weight[reads[i][0]] * y.weight[reads[i][1]];
-            out[k] += w * ref_linear(history, x.at[reads[i][0]], y.at[reads[i][1]], k, &spread);
-            slack[k] += fabs(w) * spread / 256;
+            out[k] +=
+                w * ref_linear(history, x.at[reads[i][0]], y.at[reads[i][1]], k, f->filter_step, &moved);
+            slack[k] += fabs(w) * moved;
             total += w;
         }
         out[k] /= total;
@@ -75,14 +76,14 @@ typedef struct candidate {
 } candidate;
 
 /* The two of largest weight; *share is the second one's part. */
-static void choose(const ref_reconstruct *in, float fx, float fy, const double *mix, candidate best[2],
-                   double *share, double *spread)
+static void choose(const ref_frame *f, const ref_reconstruct *in, float fx, float fy, const double *mix,
+                   candidate best[2], double *share, double *spread)
 {
     const int x = (int)floorf(fx), y = (int)floorf(fy);
     double sx, sy;
     const candidate a = {ref_at(&in->mv_a, x, y)[0], ref_at(&in->mv_a, x, y)[1], mix[0]};
-    const candidate c = {ref_linear(&in->mv_c, fx, fy, 0, &sx), ref_linear(&in->mv_c, fx, fy, 1, &sy),
-                         mix[1]};
+    const candidate c = {ref_linear(&in->mv_c, fx, fy, 0, f->filter_step, &sx),
+                         ref_linear(&in->mv_c, fx, fy, 1, f->filter_step, &sy), mix[1]};
     const candidate b = {ref_at(&in->mv_b, x, y)[0], ref_at(&in->mv_b, x, y)[1], mix[2]};
     candidate big = a.weight < c.weight ? c : a, small = a.weight < c.weight ? a : c;
     if (small.weight < b.weight) small = b;
@@ -97,7 +98,7 @@ static void choose(const ref_reconstruct *in, float fx, float fy, const double *
                  k2 = fmin(fmax(1.1 * small.weight - 0.05, 0), 1);
     *share = k2 / fmax(k1 + k2, 1e-10);
     if (*share < 1.0 / 255) *share = 0;
-    *spread = hypot(sx, sy) / 256;
+    *spread = hypot(sx, sy);
 }
 
 static void history_of(const ref_frame *f, const ref_reconstruct *in, int x, int y, const resampled *r,
@@ -105,7 +106,7 @@ static void history_of(const ref_frame *f, const ref_reconstruct *in, int x, int
 {
     candidate best[2];
     double share, spread, h[2][3], s[2][3];
-    choose(in, fx, fy, r->mix, best, &share, &spread);
+    choose(f, in, fx, fy, r->mix, best, &share, &spread);
     for (int i = 0; i < 2; i++) {
         const double qx = x + 0.5 + best[i].x, qy = y + 0.5 + best[i].y;
         if (ref_catmull_rom(f, &in->history_previous, qx, qy, 3, h[i], s[i])) continue;

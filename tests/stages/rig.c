@@ -107,12 +107,16 @@ rig *rig_create(vk_test *t, const rig_params *params, const uint8_t *model)
                                   .token_bytes = tokens,
                                   .head_bytes = head,
                                   .share = params->share};
+    rig_filter_begin(r);
     rig_require(d4r_stages_create(r->preset->ops, &desc, &r->stages) == D4R_OK, "d4r_stages_create failed");
     r->stored_color = malloc((size_t)m.width * m.height * 16);
     r->stored_motion = malloc((size_t)o.width * o.height * 8);
     r->head_values = malloc(head);
     r->output_pixels = malloc((size_t)r->output.extent.width * r->output.extent.height * 8);
     r->reference.conventions = params->conventions;
+    if (params->hardware_filter)
+        r->reference.filter_step = ldexp(1, -(int)t->vk.properties.limits.subTexelPrecisionBits);
+    if (params->filter_bits) r->reference.filter_step = ldexp(1, -8);
     return r;
 }
 
@@ -128,6 +132,7 @@ void rig_drop_histories(rig *r)
 void rig_destroy(rig *r)
 {
     d4r_stages_destroy(&r->stages);
+    rig_filter_end(r);
     d4r_vk_image *images[] = {&r->color, &r->depth, &r->motion, &r->exposure, &r->output};
     for (int i = 0; i < 5; i++) d4r_vk_image_destroy(&r->t->vk, images[i]);
     d4r_vk_buffer_destroy(&r->t->vk, &r->tokens);
@@ -386,16 +391,16 @@ double rig_output_share(rig *r, const ref_image *want, const ref_image *slack, b
 
 rig_result rig_result_start(void)
 {
-    return (rig_result){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, true};
+    return (rig_result){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, true, 0, 0};
 }
 
 void rig_result_print(const char *name, const rig_result *s)
 {
     printf(
         "%-22s mv %.5f tok %.5f rec %.5f gates %.5f mix %.5f cov %.5f hist %.5f half %.5f disp %.5f out %.5f "
-        "exp %.1e%s\n",
+        "exp %.1e outside %.5f of %.5f%s\n",
         name, s->motion, s->tokens, s->recurrent, s->gates, s->mix, s->covariance, s->history, s->half,
-        s->display, s->output, s->exposure_error, s->finite ? "" : " NOT FINITE");
+        s->display, s->output, s->exposure_error, s->outside, s->ambiguous, s->finite ? "" : " NOT FINITE");
 }
 
 void rig_run(rig *r, const rig_input *in, rig_result *result)

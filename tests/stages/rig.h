@@ -15,6 +15,8 @@ typedef struct rig_params {
     d4r_conventions conventions;
     VkFormat output_format;
     bool hardware_filter;
+    uint32_t
+        filter_bits; /* not 0: reads at positions cut to so many fraction bits, checked as a sampler of 8 */
     const d4r_stages *share; /* pipelines from these where they fit; may be NULL */
     bool f32_inputs;         /* RGBA32F and RG32F; else RGBA16F and RG16F */
     uint32_t origin; /* of every rectangle, in images that are larger by twice that and hold NaN around it */
@@ -34,6 +36,8 @@ typedef struct rig_result {
     double motion, tokens, recurrent, gates, mix, covariance, history, half, display, output;
     double exposure_error; /* relative */
     bool finite;           /* no NaN or infinity in any surface or the output */
+    double outside; /* M: share of tokens that are none of the codes which they may have, the worst frame's */
+    double ambiguous; /* M: share of tokens that may have more than one */
 } rig_result;
 
 typedef struct rig rig;
@@ -62,7 +66,7 @@ void rig_repeat_with(rig *r, const d4r_frame_settings *settings);
 d4r_status rig_record_front(rig *r, VkCommandBuffer commands);
 d4r_status rig_record_back(rig *r, VkCommandBuffer commands);
 /* Uploads, runs and compares a frame: 2 ulp or 2e-6 for f16, one code for 8 bits, 11-11-10 and RGB10A2, identity for
- * motion and tokens; with the hardware filter plus the neighbours' difference / 256. */
+ * motion and tokens; with the hardware filter plus ref_linear's slack for the device's number of fraction bits. */
 void rig_run(rig *r, const rig_input *in, rig_result *result);
 rig_result rig_result_start(void);
 void rig_result_print(const char *name, const rig_result *result);

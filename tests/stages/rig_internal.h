@@ -32,6 +32,10 @@ void rig_require(bool ok, const char *what);
 ref_image rig_read_surface(rig *r, const char *name);
 void rig_drop_histories(rig *r);
 
+/* From here on pipelines are made with params.filter_bits, until the end. */
+void rig_filter_begin(rig *r);
+void rig_filter_end(rig *r);
+
 double rig_half_ulp(double v);
 void rig_lower(double *worst, double share);
 /* Share of values of `got` within 2 ulp of f16, 2e-6 and the slack of `want`. */

@@ -111,8 +111,7 @@ static void compare(rig *r, rig_result *result)
     k_ref_before before = {.history = r->history,
                            .recurrent = {r->recurrent, r->recurrent_high},
                            .exposure = exposure,
-                           .previous_exposure = r->last_exposure,
-                           .hardware_filter = r->params.hardware_filter};
+                           .previous_exposure = r->last_exposure};
     ref_image color = ref_image_new((int)f->sizes.render.width, (int)f->sizes.render.height, 3);
     ref_image motion = rig_read_surface(r, "motion");
     ref_color(f, &color);

@@ -49,25 +49,37 @@ static double code_share(const ref_image *got, const ref_image *want, double top
     return (double)good / (double)count;
 }
 
-/* Share of identical codes; with filter slack a code counts when a feature within its slack could have changed it,
- * which is not decidable here: the caller lowers the threshold instead. */
-static double check_tokens(rig *r, const ref_input *in)
+/* Codes in the order of their values; both zeros are one. */
+static int code_order(uint8_t code)
+{
+    return code & 128 ? -(code & 127) : code;
+}
+
+/* Share of identical codes; and of those that neither a feature's slack nor f32's rounding explains: each token has a range of
+ * its own, which is one code unless a rounding border is within reach. */
+static void check_tokens(rig *r, const ref_input *in, rig_result *result)
 {
     const d4r_sizes *s = &r->reference.sizes;
     ref_image features = ref_image_new((int)s->render.width, (int)s->render.height, 20);
     ref_image slack = ref_image_new((int)s->render.width, (int)s->render.height, 20);
-    uint8_t *want = malloc(s->token_bytes), *got = malloc(s->token_bytes);
+    uint8_t *got = malloc(4 * s->token_bytes), *want = got + s->token_bytes, *low = want + s->token_bytes,
+            *high = low + s->token_bytes;
     ref_features(&r->reference, in, &features, &slack);
-    ref_tokens(&r->reference, &features, r->model, want);
+    ref_tokens(&r->reference, &features, &slack, r->model, want, low, high);
     vk_test_read_buffer(r->t, r->tokens.buffer, s->token_bytes, got);
-    size_t good = 0;
-    for (size_t i = 0; i < s->token_bytes; i++)
-        good += (got[i] & 127 ? got[i] : 0) == (want[i] & 127 ? want[i] : 0);
-    free(want);
+    size_t good = 0, outside = 0, wide = 0;
+    for (size_t i = 0; i < s->token_bytes; i++) {
+        const int code = code_order(got[i]);
+        good += code == code_order(want[i]);
+        outside += code < code_order(low[i]) || code > code_order(high[i]);
+        wide += code_order(low[i]) != code_order(high[i]);
+    }
+    rig_lower(&result->tokens, (double)good / (double)s->token_bytes);
+    result->outside = fmax(result->outside, (double)outside / (double)s->token_bytes);
+    result->ambiguous = fmax(result->ambiguous, (double)wide / (double)s->token_bytes);
     free(got);
     ref_image_free(&features);
     ref_image_free(&slack);
-    return (double)good / (double)s->token_bytes;
 }
 
 static void check_input(rig *r, ref_input *in, rig_result *result)
@@ -78,7 +90,7 @@ static void check_input(rig *r, ref_input *in, rig_result *result)
     rig_lower(&result->motion, rig_identical(&in->mv_a, &a));
     rig_lower(&result->motion, rig_identical(&in->mv_b, &b));
     rig_lower(&result->motion, rig_identical(&in->mv_c, &c));
-    rig_lower(&result->tokens, check_tokens(r, in));
+    check_tokens(r, in, result);
     ref_image_free(&a);
     ref_image_free(&b);
     ref_image_free(&c);
@@ -91,8 +103,7 @@ static void check_expansion(rig *r, const ref_input *in, const ref_image *recurr
     ref_expanded want = {ref_image_new(w, h, 4), ref_image_new(w, h, 4), ref_image_new(w, h, 4),
                          ref_image_new(w, h, 4), ref_image_new(w, h, 4)};
     ref_expansion(&r->reference, r->head_values, r->model, &in->mv_a, &in->recurrent_previous, &want);
-    const ref_image *slack = r->params.hardware_filter ? &want.recurrent_slack : NULL;
-    rig_lower(&result->recurrent, code_share(recurrent, &want.recurrent, 127, slack));
+    rig_lower(&result->recurrent, code_share(recurrent, &want.recurrent, 127, &want.recurrent_slack));
     rig_lower(&result->gates, code_share(gates, &want.gates, 255, NULL));
     rig_lower(&result->mix, code_share(mix, &want.mix, 255, NULL));
     rig_lower(&result->covariance, rig_half_share(covariance, &want.covariance, NULL));
@@ -114,8 +125,7 @@ static double display_share(rig *r, const uint32_t *codes, const ref_reconstruct
             const uint32_t code = ref_pack(ref_at(&want->display, x, y), r->params.conventions.ldr);
             for (int c = 0; c < 3; c++) {
                 const int got = (int)(codes[(size_t)y * w + x] >> 11 * c & top[c]);
-                const double slack =
-                    r->params.hardware_filter ? ref_at(&want->history_slack, x, y)[c] / range * top[c] : 0;
+                const double slack = ref_at(&want->history_slack, x, y)[c] / range * top[c];
                 good += abs(got - (int)(code >> 11 * c & top[c])) <= 1 + slack;
             }
         }
@@ -139,10 +149,8 @@ static void check_reconstruction(rig *r, const ref_reconstruct *in, const uint32
                     ref_at(&half_slack, x, y)[c] =
                         fmax(ref_at(&half_slack, x, y)[c],
                              ref_at(&want.history_slack, 2 * x + (k & 1), 2 * y + (k >> 1))[c]);
-    const bool hardware = r->params.hardware_filter;
-    rig_lower(&result->history,
-              rig_half_share(&r->history, &want.history, hardware ? &want.history_slack : NULL));
-    rig_lower(&result->half, rig_half_share(&r->half, &want.half, hardware ? &half_slack : NULL));
+    rig_lower(&result->history, rig_half_share(&r->history, &want.history, &want.history_slack));
+    rig_lower(&result->half, rig_half_share(&r->half, &want.half, &half_slack));
     rig_lower(&result->display, display_share(r, display, &want));
     ref_image_free(&want.history);
     ref_image_free(&want.history_slack);

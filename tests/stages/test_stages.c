@@ -30,14 +30,16 @@ rig *create_rig(const rig_params *params)
     return rig_create(&device, params, weights);
 }
 
-/* With the hardware filter more tokens may differ: features move by up to a tenth of an FP8 step here. */
+/* With the sampler a feature moves by up to a good part of an FP8 step, and codes with it (one in ten on an NVIDIA H200): there,
+ * as everywhere, each token must be one of the codes that its features' slack allows. */
 void assert_good(const char *name, const rig_result *s, bool hardware)
 {
     rig_result_print(name, s);
     assert_true(s->finite);
     assert_true(s->motion == 1.0);
     assert_true(s->exposure_error < 1e-5); /* f32 sums in a tree of 10^4 values */
-    assert_true(s->tokens >= (hardware ? 0.97 : 0.999));
+    assert_true(hardware || s->tokens >= 0.999);
+    assert_true(s->outside <= (hardware ? 0 : 0.0001)); /* exact: also content with NaN and infinities */
     assert_true(s->recurrent >= 0.999 && s->gates >= 0.999 && s->mix >= 0.999 && s->covariance >= 0.999);
     assert_true(s->history >= 0.999 && s->half >= 0.999 && s->display >= 0.999 && s->output >= 0.999);
     assert_int_equal(device.messages, 0);
@@ -142,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_bad_head),
         cmocka_unit_test(test_bad_history),
         cmocka_unit_test(test_hardware_filter),
+        cmocka_unit_test(test_coarse_filter),
     };
     if (set_up(NULL) != 0) return 77;
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
