@@ -10,14 +10,13 @@ cubic_axis cubic_weights(float q)
     cubic_axis a;
     a.base = floor(q - 0.5) + 0.5;
     float t = clamp(q - a.base, 0.0, 1.0);
-    float t2 = t * t;
-    float t3 = t2 * t;
-    a.before = t2 - 0.5 * (t + t3);
-    a.after = 0.5 * (t3 - t2);
-    float w1 = 1.5 * t3 - 2.5 * t2 + 1.0;
-    float w2 = 1.0 - a.before - w1 - a.after;
-    a.centre = w1 + w2;
-    a.middle = a.base + w2 / a.centre;
+    // The page's weights, factored: w0 + w3 = -t (1 - t) / 2, w1 + w2 = 1 - (w0 + w3).
+    float u = 1.0 - t;
+    float outer = 0.5 * t * u;
+    a.before = -outer * u;
+    a.after = -outer * t;
+    a.centre = 1.0 + outer;
+    a.middle = a.base + t * (0.5 + t * (2.0 - 1.5 * t)) / a.centre;
     return a;
 }
 
@@ -31,6 +30,7 @@ vec4 fetch_catmull_rom(sampler2D image, vec2 q, ivec2 size, vec2 inverse_extent)
     sum += x.centre * y.centre * fetch_linear(image, vec2(x.middle, y.middle), size, inverse_extent);
     sum += x.centre * y.after * fetch_linear(image, vec2(x.middle, y.base + 2.0), size, inverse_extent);
     sum += x.after * y.centre * fetch_linear(image, vec2(x.base + 2.0, y.middle), size, inverse_extent);
-    float total = x.centre * (y.before + y.centre + y.after) + (x.before + x.after) * y.centre;
+    // An axis's weights have the sum 1: what is left are the four corners.
+    float total = x.centre + (1.0 - x.centre) * y.centre;
     return sum / total;
 }

@@ -1,5 +1,6 @@
 // The colour input: conventions, repair, and the logarithmic range in which histories are kept.
 #extension GL_EXT_samplerless_texture_functions : require
+#extension GL_EXT_control_flow_attributes : require
 layout(set = 1, binding = D4R_BIND_COLOR) uniform texture2D color_image;
 
 vec3 color_from_stored(vec3 v)
@@ -12,13 +13,14 @@ vec3 color_from_stored(vec3 v)
     return clamp(v * p.inverse_pre_exposure, 0.0, 65504.0);
 }
 
-// Mean of the finite neighbours inside the render rectangle, 0 without any.
+// Mean of the finite neighbours inside the render rectangle, 0 without any. Rarely run: unrolled it would only be code to
+// load.
 vec3 repaired_color(ivec2 pixel)
 {
     vec3 sum = vec3(0.0);
     float count = 0.0;
-    for (int j = -1; j <= 1; j++) {
-        for (int i = -1; i <= 1; i++) {
+    [[dont_unroll]] for (int j = -1; j <= 1; j++) {
+        [[dont_unroll]] for (int i = -1; i <= 1; i++) {
             ivec2 n = pixel + ivec2(i, j);
             if (any(lessThan(n, ivec2(0))) || any(greaterThanEqual(n, p.render))) continue;
             vec3 v = texelFetch(color_image, n + p.color_origin, 0).rgb;

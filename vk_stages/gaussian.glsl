@@ -38,13 +38,14 @@ void load_tile(ivec2 origin, int i)
 resampled resample(vec2 position, ivec2 origin)
 {
     vec2 base = floor(position);
-    ivec2 cell = ivec2(base) - origin;
+    // Of the top left tap. Texel numbers are exact in f32, and integer products are slow.
+    int corner = int(base.y * float(tile_side) + base.x) - ((origin.y + 1) * tile_side + origin.x + 1);
     vec2 centre = base + 0.5 - position;
     vec4 color = vec4(0.0), gates = vec4(0.0);
     float gate_z = 0.0, weight = 0.0;
     for (int j = -1; j <= 1; j++) {
         for (int i = -1; i <= 1; i++) {
-            int at = (cell.y + j) * tile_side + cell.x + i;
+            int at = corner + (j + 1) * tile_side + i + 1;
             vec2 d = centre + vec2(i, j);
             vec4 shape = tile_shape[at];
             float w = exp2(d.x * d.x * shape.y + d.y * d.y * shape.z + d.x * d.y * shape.w);
@@ -60,6 +61,6 @@ resampled resample(vec2 position, ivec2 origin)
     r.mixture = vec3(color.w, gates.xy) * scale;
     r.gates = vec3(gates.zw, gate_z) * scale;
     r.weight = weight;
-    r.nearest = tile_color[cell.y * tile_side + cell.x].xyz;
+    r.nearest = tile_color[corner + tile_side + 1].xyz;
     return r;
 }

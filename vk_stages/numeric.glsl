@@ -1,14 +1,18 @@
 // Finite tests on the bits: compilers may assume that isnan() and isinf() are false.
 bool is_finite(float v) { return (floatBitsToUint(v) & 0x7f800000u) != 0x7f800000u; }
 bool is_finite(vec2 v) { return is_finite(v.x) && is_finite(v.y); }
-bool is_finite(vec3 v) { return is_finite(v.x) && is_finite(v.y) && is_finite(v.z); }
+bool is_finite(vec3 v)
+{
+    uvec3 e = floatBitsToUint(v) & 0x7f800000u;
+    return max(max(e.x, e.y), e.z) != 0x7f800000u;
+}
 
 // Rounds to half's grid, nearest even, for values up to 65504: drivers differ in imageStore and in packHalf2x16, which
 // may truncate; of values on the grid both are exact. The sum of v and 2^13 of its binade has half's step.
 float round_half(float v)
 {
     uint bits = floatBitsToUint(v);
-    float lift = uintBitsToFloat((max(bits >> 23 & 255u, 113u) + 13u) << 23);
+    float lift = uintBitsToFloat((max(bitfieldExtract(bits, 23, 8), 113u) + 13u) << 23);
     precise float lifted = abs(v) + lift;
     precise float magnitude = lifted - lift;
     return uintBitsToFloat(floatBitsToUint(magnitude) | (bits & 0x80000000u));

@@ -10,8 +10,13 @@ vec3 compress(vec3 v)
     return (log2(max(t, 1e-4)) + lost * 1.44269504088896) * compress_gain;
 }
 
+// Of u = 100 v where v was expanded, blended or is only stored: u is no better known than 1 + u.
+vec3 compress_hundredfold(vec3 u) { return log2(max(u + 1.0, 1e-4)) * compress_gain; }
+
 vec3 compress_exposed(vec3 color, float exposure) { return compress(min(color * exposure, 32752.0)); }
-vec3 expand(vec3 v) { return (exp2(clamp(v, 1e-4, 3.0) * (1.0 / compress_gain)) - 1.0) * 0.01; }
+// 100 times expand(): the form to blend, as compress_hundredfold() takes it.
+vec3 expand_hundredfold(vec3 v) { return exp2(clamp(v, 1e-4, 3.0) * (1.0 / compress_gain)) - 1.0; }
+vec3 expand(vec3 v) { return expand_hundredfold(v) * 0.01; }
 
 // The display buffer: 11-11-10 bits, red lowest, of compressed values up to 2.45 (LDR: up to that of 1).
 const float packed_range = ldr ? 0.72155569 : 2.45;

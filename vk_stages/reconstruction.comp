@@ -47,21 +47,29 @@ motion_pair choose_motion(vec2 position, vec3 mixture)
     return motion_pair(first.xy, second.xy, share < 1.0 / 255.0 ? 0.0 : share);
 }
 
-vec3 history_at(vec2 q, vec3 fallback)
+// False: there is no history at q, and h is undefined.
+bool read_history(vec2 q, out vec3 h)
 {
-    if (p.reset != 0u || !on_screen(q)) return fallback;
-    vec3 h = fetch_catmull_rom(history_previous, q, p.reconstruction, p.inverse_reconstruction).rgb;
-    return is_finite(h) ? h : fallback;
+    if (p.reset != 0u || !on_screen(q)) return false;
+    h = fetch_catmull_rom(history_previous, q, p.reconstruction, p.inverse_reconstruction).rgb;
+    return is_finite(h);
 }
 
-// Compressed history of the pixel, in the previous frame's exposure.
+// Compressed history of the pixel, in the previous frame's exposure. Equal vectors lead to the same history.
 vec3 blended_history(ivec2 pixel, motion_pair motion, vec3 nearest)
 {
-    vec3 fallback = compress(expand(nearest) * (previous_exposure / current_exposure));
     vec2 centre = vec2(pixel) + 0.5;
-    vec3 h = history_at(centre + motion.first, fallback);
-    if (motion.share > 0.0) h = mix(h, history_at(centre + motion.second, fallback), motion.share);
-    return h;
+    vec3 first, second;
+    bool both = motion.share > 0.0 && motion.second != motion.first;
+    bool has_first = read_history(centre + motion.first, first);
+    bool has_second = true;
+    if (both) has_second = read_history(centre + motion.second, second);
+    if (!has_first || !has_second) {
+        vec3 fallback = compress(expand(nearest) * (previous_exposure / current_exposure));
+        if (!has_first) first = fallback;
+        if (!has_second) second = fallback;
+    }
+    return both ? mix(first, second, motion.share) : first;
 }
 
 void main()
@@ -77,16 +85,18 @@ void main()
         vec2 position = render_position(pixel);
         resampled r = resample(position, origin);
         motion_pair motion = choose_motion(position, r.mixture);
-        vec3 history = expand(blended_history(pixel, motion, r.nearest)) * (current_exposure / previous_exposure);
-        vec3 current = expand(r.color);
+        // All in hundredths of the exposed light, in which compressing and expanding cost least.
+        vec3 history = blended_history(pixel, motion, r.nearest);
+        history = expand_hundredfold(history) * (current_exposure / previous_exposure);
+        vec3 current = expand_hundredfold(r.color);
         float a0 = clamp(2.75301 * r.weight * r.gates.x, 0.0, 1.0);
         vec2 alpha = a0 * (1.0 - r.gates.yz) + r.gates.yz;
+        // Only the exposures' ratio can make the history infinite, and nothing else the blends.
+        if (!is_finite(history)) history = current;
         vec3 kept = history + (current - history) * alpha.x;
         vec3 shown = history + (current - history) * alpha.y;
-        if (!is_finite(kept)) kept = current;
-        if (!is_finite(shown)) shown = current;
-        imageStore(history_out, pixel, round_half(vec4(compress(kept), 0.0)));
-        packed_pixels[pixel.y * p.reconstruction.x + pixel.x] = pack_display(compress(shown));
+        imageStore(history_out, pixel, round_half(vec4(compress_hundredfold(kept), 0.0)));
+        packed_pixels[pixel.y * p.reconstruction.x + pixel.x] = pack_display(compress_hundredfold(shown));
         results[index] = kept;
     }
     barrier();
@@ -101,5 +111,5 @@ void main()
     if (extra.y != 0) sum += results[at + D4R_PIXEL_GROUP];
     if (extra.x + extra.y == 2) sum += results[at + D4R_PIXEL_GROUP + 1];
     vec3 mean = sum / float((1 + extra.x) * (1 + extra.y));
-    imageStore(half_out, half_pixel, round_half(vec4(compress(mean), 0.0)));
+    imageStore(half_out, half_pixel, round_half(vec4(compress_hundredfold(mean), 0.0)));
 }
