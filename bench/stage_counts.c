@@ -111,19 +111,6 @@ static bool read_assembly(stage_counts *s, VkPipeline pipeline)
         char *text = all[i].pData;
         if (text && ok && all[i].isText) {
             text[all[i].dataSize] = 0;
-            const char *dump = getenv("STAGE_COUNTS_DUMP");
-            if (dump) {
-                char path[512];
-                snprintf(path, sizeof path, "%s/%s_%s_%s_%s.s", dump, s->preset, s->name, s->output,
-                         s->range);
-                for (char *p = path + strlen(dump); *p; p++)
-                    if (*p == ' ') *p = '_';
-                FILE *f = fopen(path, "w");
-                if (f) {
-                    fputs(text, f);
-                    fclose(f);
-                }
-            }
             count_assembly(s, text);
             found = true;
         }

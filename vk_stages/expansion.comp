@@ -70,9 +70,10 @@ void load_inputs(ivec2 token, int slot, int part)
     int at = (token.y * p.grid.x + token.x) * 4 + 2 * part;
     [[unroll]] for (int i = 0; i < 2; i++) {
         uvec4 codes = inside ? head[at + i] : uvec4(0u);
-        [[unroll]] for (int k = 0; k < 16; k++)
-            inputs[((32 * part + 16 * i + k) * group_tokens + slot) >> 2][slot & 3] =
-                fp8_value(codes[k >> 2] >> (8 * (k & 3)) & 255u);
+        [[unroll]] for (int k = 0; k < 16; k++) {
+            if ((k & 3) == 0) codes[k >> 2] = fp8_without_nan(codes[k >> 2]);
+            inputs[((32 * part + 16 * i + k) * group_tokens + slot) >> 2][slot & 3] = fp8_value(codes[k >> 2], k & 3);
+        }
     }
 }
 
@@ -122,7 +123,10 @@ void main()
     float x[64];
     [[unroll]] for (int i = 0; i < 4; i++) {
         uvec4 codes = head[at + i];
-        [[unroll]] for (int k = 0; k < 16; k++) x[16 * i + k] = fp8_value(codes[k >> 2] >> (8 * (k & 3)) & 255u);
+        [[unroll]] for (int k = 0; k < 16; k++) {
+            if ((k & 3) == 0) codes[k >> 2] = fp8_without_nan(codes[k >> 2]);
+            x[16 * i + k] = fp8_value(codes[k >> 2], k & 3);
+        }
     }
     [[dont_unroll]] for (int q = 0; q < 4; q++) {
         ivec2 pixel = token * 2 + ivec2(q & 1, q >> 1);

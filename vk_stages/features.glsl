@@ -10,7 +10,7 @@ vec3 history_feature(vec2 q, vec3 fallback)
     if (p.reset != 0u || !on_screen(q)) return fallback;
     vec3 h = fetch_linear(half_history, q * 0.5, p.half_size, p.inverse_half).rgb;
     if (!is_finite(h)) return fallback;
-    return compress_exposed(expand(h), current_exposure / previous_exposure);
+    return expose_anew(h, 1e-4, current_exposure, previous_exposure);
 }
 
 // How much the motion differs from the previous frame's there: 0.22357 ln(1 + 9.045 (540 / height) |difference|).

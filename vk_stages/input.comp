@@ -40,8 +40,8 @@ uint token_codes(vec4 sum)
 {
     const float bound = 6.28318530717958647692;
     vec4 v = clamp(sum, -bound, bound);
-    return fp8_code(fp8_round(v.x)) | fp8_code(fp8_round(v.y)) << 8 | fp8_code(fp8_round(v.z)) << 16 |
-           fp8_code(fp8_round(v.w)) << 24;
+    return fp8_nearest_code(v.x) + (fp8_nearest_code(v.y) << 8) + (fp8_nearest_code(v.z) << 16) +
+           (fp8_nearest_code(v.w) << 24);
 }
 
 // Pixel q of the token: writes its motion candidates; the features before the dither, and the dither.

@@ -4,14 +4,13 @@ layout(set = 0, binding = D4R_K_BIND_HISTORY_PREVIOUS) uniform sampler2D history
 const float most_confidence = 64.0;
 
 // To 0 exactly, unlike preset M's: black must stay black.
-vec3 expand_history(vec3 v) { return expand_display(clamp(v, 0.0, 3.0)); }
+vec3 expand_history(vec3 v) { return hundredfold(clamp(v, 0.0, 3.0)); }
 
 // What was read from the history, in this frame's exposure. ok: false when it must not be used.
 vec4 exposed_history(vec4 h, out bool ok)
 {
     ok = is_finite(h.rgb) && is_finite(h.a);
-    vec3 color = compress_exposed(expand_history(h.rgb), current_exposure / previous_exposure);
-    return vec4(color, clamp(h.a, 0.0, most_confidence));
+    return vec4(expose_anew(h.rgb, 0.0, current_exposure, previous_exposure), clamp(h.a, 0.0, most_confidence));
 }
 
 // previous position of an output position

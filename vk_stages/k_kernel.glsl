@@ -56,12 +56,15 @@ void kernel_weights(vec2 phi, vec2 shape, out vec4 w[4])
     }
 }
 
-// Gaussian of sigma 0.75 texel at the four taps of an axis, of sum 1.
+// Gaussian of sigma 0.75 texel at the four taps of an axis, of sum 1. exp(-c (k - phi)^2) is exp(-c k^2) exp(2 c phi)^k and a
+// factor that all taps share.
 vec4 moment_weights(float phi)
 {
-    vec4 d = vec4(-1.0, 0.0, 1.0, 2.0) - phi;
-    vec4 g = exp(d * d * (-0.5 / (0.75 * 0.75)));
-    return g / (g.x + g.y + g.z + g.w);
+    const float c = 0.5 / (0.75 * 0.75);
+    float r = exp(2.0 * c * phi);
+    float r2 = r * r;
+    vec4 g = vec4(exp(-c), r, exp(-c) * r2, exp(-4.0 * c) * (r2 * r));
+    return g * (1.0 / (g.x + g.y + g.z + g.w));
 }
 
 struct resampled {
@@ -76,14 +79,16 @@ resampled resample(ivec2 cell, vec2 phi, vec2 shape)
     vec4 w[4];
     kernel_weights(phi, shape, w);
     vec4 gx = moment_weights(phi.x), gy = moment_weights(phi.y);
-    ivec2 own = cell + ivec2(greaterThanEqual(phi, vec2(0.5)));
+    int at = cell.y * tile_side + cell.x;
+    int first_tap = at - tile_side - 1;
     // Moments about the own texel: a flat surface has deviation 0 exactly, whatever its brightness.
-    vec3 pivot = tile[own.y * tile_side + own.x].rgb;
+    int own = at + (phi.x >= 0.5 ? 1 : 0) + (phi.y >= 0.5 ? tile_side : 0);
+    vec3 pivot = tile[own].rgb;
     vec3 sum = vec3(0.0), first = vec3(0.0), second = vec3(0.0);
     float weight = 0.0;
     [[unroll]] for (int j = 0; j < 4; j++) {
         [[unroll]] for (int i = 0; i < 4; i++) {
-            vec3 d = tile[(cell.y + j - 1) * tile_side + cell.x + i - 1].rgb - pivot;
+            vec3 d = tile[first_tap + j * tile_side + i].rgb - pivot;
             vec3 g = (gx[i] * gy[j]) * d;
             sum += w[j][i] * d;
             weight += w[j][i];
@@ -96,7 +101,6 @@ resampled resample(ivec2 cell, vec2 phi, vec2 shape)
     r.color = pivot + sum / r.weight;
     r.mean = pivot + first;
     r.deviation = sqrt(max(second - first * first, 0.0));
-    int at = cell.y * tile_side + cell.x;
     r.alpha = mix(mix(tile[at].a, tile[at + 1].a, phi.x), mix(tile[at + tile_side].a, tile[at + tile_side + 1].a, phi.x),
                   phi.y);
     return r;

@@ -90,12 +90,12 @@ void reconstruct(ivec2 pixel, footprint f, ivec2 origin, int sub_block)
     h.rgb += gate.z * (clamp(h.rgb, r.mean - box, r.mean + box) - h.rgb);
     float now = r.weight * kernel.z, before = h.a * kernel.w;
     float a = now / max(before + now, 1e-6);
+    // In hundredths of the exposed light, in which compressing and expanding cost least.
     vec3 history = expand_history(h.rgb), current = expand_history(r.color);
+    if (!is_finite(history)) history = current;
     vec3 kept = history + (current - history) * a;
     vec3 shown = history + (current - history) * (a + (1.0 - a) * gate.x);
-    if (!is_finite(kept)) kept = current;
-    if (!is_finite(shown)) shown = current;
-    imageStore(history_out, pixel, round_half(vec4(compress(kept), min(before + now, most_confidence))));
+    imageStore(history_out, pixel, round_half(vec4(compress_hundredfold(kept), min(before + now, most_confidence))));
     store_output(pixel, shown, r.alpha);
 }
 

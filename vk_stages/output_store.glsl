@@ -13,10 +13,11 @@ float round_small(float v, int bits)
 
 float encode_srgb(float v) { return v <= 0.0031308 ? 12.92 * v : 1.055 * pow(v, 1.0 / 2.4) - 0.055; }
 
+// v: hundredths of the exposed light.
 void store_output(ivec2 pixel, vec3 v, float alpha)
 {
-    if (ldr) v = pow(clamp(v, 0.0, 1.0), vec3(1.0 / 2.2));
-    else v = clamp(v * (p.pre_exposure / current_exposure), 0.0, 65504.0);
+    if (ldr) v = pow(clamp(v * 0.01, 0.0, 1.0), vec3(1.0 / 2.2));
+    else v = clamp(v * (0.01 * p.pre_exposure / current_exposure), 0.0, 65504.0);
     vec4 result = vec4(v, alpha);
 #if defined(OUTPUT_UNORM)
     result = clamp(result, 0.0, 1.0);

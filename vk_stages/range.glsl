@@ -14,14 +14,24 @@ vec3 compress(vec3 v)
 vec3 compress_hundredfold(vec3 u) { return log2(max(u + 1.0, 1e-4)) * compress_gain; }
 
 vec3 compress_exposed(vec3 color, float exposure) { return compress(min(color * exposure, 32752.0)); }
-// 100 times expand(): the form to blend, as compress_hundredfold() takes it.
-vec3 expand_hundredfold(vec3 v) { return exp2(clamp(v, 1e-4, 3.0) * (1.0 / compress_gain)) - 1.0; }
+// 100 times the light of a compressed value: the form to blend, as compress_hundredfold() takes it.
+vec3 hundredfold(vec3 v) { return exp2(v * (1.0 / compress_gain)) - 1.0; }
+vec3 expand_hundredfold(vec3 v) { return hundredfold(clamp(v, 1e-4, 3.0)); }
 vec3 expand(vec3 v) { return expand_hundredfold(v) * 0.01; }
+
+// A compressed history, clamped to [floor, 3], in this frame's exposure instead of the previous one's. Where they are the same,
+// only the clamps remain (2.3454857 is compress(32752)); all invocations take the same way.
+vec3 expose_anew(vec3 h, float floor, float now, float before)
+{
+    h = clamp(h, floor, 3.0);
+    if (now == before) return min(h, 2.3454857);
+    return compress_hundredfold(min(hundredfold(h) * (now / before), 3275200.0));
+}
 
 // The display buffer: 11-11-10 bits, red lowest, of compressed values up to 2.45 (LDR: up to that of 1).
 const float packed_range = ldr ? 0.72155569 : 2.45;
 // Down to exact black, which matters after the inverse gamma of LDR.
-vec3 expand_display(vec3 v) { return (exp2(v * (1.0 / compress_gain)) - 1.0) * 0.01; }
+vec3 expand_display(vec3 v) { return hundredfold(v) * 0.01; }
 
 uint pack_display(vec3 v)
 {
