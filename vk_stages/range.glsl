@@ -19,11 +19,11 @@ vec3 hundredfold(vec3 v) { return exp2(v * (1.0 / compress_gain)) - 1.0; }
 vec3 expand_hundredfold(vec3 v) { return hundredfold(clamp(v, 1e-4, 3.0)); }
 vec3 expand(vec3 v) { return expand_hundredfold(v) * 0.01; }
 
-// A compressed history, clamped to [floor, 3], in this frame's exposure instead of the previous one's. Where they are the same,
+// A compressed history, clamped to [least, 3], in this frame's exposure instead of the previous one's. Where they are the same,
 // only the clamps remain (2.3454857 is compress(32752)); all invocations take the same way.
-vec3 expose_anew(vec3 h, float floor, float now, float before)
+vec3 expose_anew(vec3 h, float least, float now, float before)
 {
-    h = clamp(h, floor, 3.0);
+    h = clamp(h, least, 3.0);
     if (now == before) return min(h, 2.3454857);
     return compress_hundredfold(min(hundredfold(h) * (now / before), 3275200.0));
 }
