@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "d4r/d4r_vulkan.h"
 #include "vk_stages/k_stages_internal.h"
@@ -259,6 +260,18 @@ static VkPhysicalDevice find_device(PFN_vkGetInstanceProcAddr get, VkInstance in
     return VK_NULL_HANDLE;
 }
 
+/* RADV ends the process when it does not know the family: a child asks it. */
+static bool knows_family(PFN_vkGetInstanceProcAddr get, const char *family)
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        VkInstance instance = create_instance(get, family);
+        _exit(instance && find_device(get, instance) ? 0 : 1);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
 static VkDevice create_device(PFN_vkGetInstanceProcAddr get, VkInstance instance, VkPhysicalDevice physical)
 {
     const float priority = 1;
@@ -365,14 +378,17 @@ stage_counts_result stage_counts_collect(const char *family, stage_counts_list *
     void *library = dlopen("libvulkan.so.1", RTLD_NOW);
     if (!library) return say(why, size, STAGE_COUNTS_NO_DEVICE, "no libvulkan.so.1");
     PFN_vkGetInstanceProcAddr get = (PFN_vkGetInstanceProcAddr)dlsym(library, "vkGetInstanceProcAddr");
+    if (!knows_family(get, family))
+        return say(why, size, STAGE_COUNTS_NO_DEVICE, "this RADV has no null device for %s", family);
     VkInstance instance = create_instance(get, family);
     if (!instance) return say(why, size, STAGE_COUNTS_NO_DEVICE, "no Vulkan instance with RADV");
     stage_counts_result result = STAGE_COUNTS_OK;
     VkPhysicalDevice physical = find_device(get, instance);
     VkDevice device = physical ? create_device(get, instance, physical) : VK_NULL_HANDLE;
     if (!device)
-        result = say(why, size, STAGE_COUNTS_NO_DEVICE,
-                     "this RADV has no null device for %s with readable executables", family);
+        result =
+            say(why, size, STAGE_COUNTS_NO_DEVICE,
+                "the null device for %s lacks a feature that d4r needs, or readable executables", family);
     else if (!listen(get, instance, physical, device) || !create_pipelines_m() || !create_pipelines_k() ||
              c.failed)
         result = say(why, size, STAGE_COUNTS_FAILED, "%s: a pipeline could not be made or read", family);
