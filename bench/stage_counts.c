@@ -394,6 +394,8 @@ stage_counts_result stage_counts_collect(const char *family, stage_counts_list *
         result = say(why, size, STAGE_COUNTS_FAILED, "%s: a pipeline could not be made or read", family);
     if (device) {
         snprintf(list->device, sizeof list->device, "%s", c.vk.properties.deviceName);
+        list->driver_version[0] = VK_VERSION_MAJOR(c.vk.properties.driverVersion);
+        list->driver_version[1] = VK_VERSION_MINOR(c.vk.properties.driverVersion);
         c.vk.fn.vkDestroyDevice(device, NULL);
     }
     ((PFN_vkDestroyInstance)get(instance, "vkDestroyInstance"))(instance, NULL);

@@ -28,6 +28,7 @@ typedef struct stage_counts_list {
     stage_counts *items;
     size_t count, capacity;
     char device[256];
+    uint32_t driver_version[2]; /* Mesa's: major, minor */
 } stage_counts_list;
 
 typedef enum stage_counts_result {
