@@ -80,18 +80,19 @@ d4r_status d4r_code_object_check(const uint8_t *image, size_t size, const char *
     const architecture *wanted = find_architecture(arch);
     if (!wanted) return unknown_architecture(arch, log);
     if (size < ELF_HEADER || memcmp(image, "\177ELF\2\1\1", 7) != 0)
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: not an ELF64 file (%zu bytes): rebuild the kernels",
+        return d4r_fail(log, D4R_ERROR_NO_DEVICE, "%s: not an ELF64 file (%zu bytes): rebuild the kernels",
                         origin, size);
     unsigned machine = (unsigned)little(image + 18, 2);
     if (machine != EM_AMDGPU_)
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: ELF machine %u, expected %u (AMDGPU): not a code object",
-                        origin, machine, EM_AMDGPU_);
+        return d4r_fail(log, D4R_ERROR_NO_DEVICE,
+                        "%s: ELF machine %u, expected %u (AMDGPU): not a code object", origin, machine,
+                        EM_AMDGPU_);
     uint32_t mach = (uint32_t)little(image + 48, 4) & 0xff;
     if (mach != wanted->mach) {
         const char *is = "an unknown architecture";
         for (size_t i = 0; i < ARCHITECTURES; i++)
             if (architectures[i].mach == mach) is = architectures[i].name;
-        return d4r_fail(log, D4R_ERROR_MODEL,
+        return d4r_fail(log, D4R_ERROR_NO_DEVICE,
                         "%s: built for %s (e_flags 0x%02x), the device is %s: use its own folder", origin, is,
                         mach, arch);
     }
@@ -100,8 +101,8 @@ d4r_status d4r_code_object_check(const uint8_t *image, size_t size, const char *
     if ((programs && program_entry != PROGRAM_HEADER) || (sections && section_entry != SECTION_HEADER) ||
         !table_fits(image, size, little(image + 32, 8), programs, PROGRAM_HEADER, false) ||
         !table_fits(image, size, little(image + 40, 8), sections, SECTION_HEADER, true))
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: ELF tables point outside the file (%zu bytes): damaged",
-                        origin, size);
+        return d4r_fail(log, D4R_ERROR_NO_DEVICE,
+                        "%s: ELF tables point outside the file (%zu bytes): damaged", origin, size);
     return D4R_OK;
 }
 
@@ -149,15 +150,15 @@ static d4r_status check_manifest(const d4r_code_object *object, const d4r_log *l
     snprintf(path, sizeof path, "%.*s.json", (int)(strrchr(object->path, '.') - object->path), object->path);
     char *text = (char *)read_file(path, 1 << 20, &size);
     if (!text)
-        return d4r_fail(log, D4R_ERROR_MODEL, "%s: cannot read the manifest (%s): rebuild the kernels", path,
-                        strerror(errno));
+        return d4r_fail(log, D4R_ERROR_NO_DEVICE, "%s: cannot read the manifest (%s): rebuild the kernels",
+                        path, strerror(errno));
     cJSON *json = cJSON_ParseWithLength(text, size);
     const cJSON *sha = cJSON_GetObjectItemCaseSensitive(json, "sha256");
     d4r_status status = D4R_OK;
     if (!cJSON_IsString(sha))
-        status = d4r_fail(log, D4R_ERROR_MODEL, "%s: field sha256 is missing: rebuild the kernels", path);
+        status = d4r_fail(log, D4R_ERROR_NO_DEVICE, "%s: field sha256 is missing: rebuild the kernels", path);
     else if (strcmp(sha->valuestring, object->sha256) != 0)
-        status = d4r_fail(log, D4R_ERROR_MODEL,
+        status = d4r_fail(log, D4R_ERROR_NO_DEVICE,
                           "%s: SHA-256 is %.12s..., the manifest says %.12s...: rebuild the kernels",
                           object->path, object->sha256, sha->valuestring);
     cJSON_Delete(json);
@@ -216,7 +217,7 @@ static d4r_status check_nvidia(d4r_code_object *object, const d4r_log *log)
     /* read_file ends the text with a zero byte. */
     object->ptx = !cubin;
     if (cubin || strstr((const char *)image, ".target sm_")) return D4R_OK;
-    return d4r_fail(log, D4R_ERROR_MODEL, "%s: neither a cubin nor PTX (%zu bytes): rebuild the kernels",
+    return d4r_fail(log, D4R_ERROR_NO_DEVICE, "%s: neither a cubin nor PTX (%zu bytes): rebuild the kernels",
                     object->path, object->size);
 }
 

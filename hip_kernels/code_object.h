@@ -17,7 +17,7 @@ typedef struct d4r_code_object {
  * to the library (../lib/d4r/kernels and the build tree), each with a folder per architecture. Checked: size,
  * ELF header and section bounds, machine AMDGPU, e_flags of exactly this architecture, SHA-256 against the
  * manifest NAME.json beside it. Errors: FEATURE (the architecture is not one of ours: they are listed),
- * NO_DEVICE (no code object found: paths listed), MODEL (damaged or of another architecture: file and value
+ * NO_DEVICE (no code object found: paths listed; or it is damaged or of another architecture: file and value
  * named), MEMORY. */
 d4r_status d4r_code_object_load(const char *directory, const char *arch, const char *name, const d4r_log *log,
                                 d4r_code_object *object);

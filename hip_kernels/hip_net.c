@@ -100,7 +100,7 @@ static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
     if (error != D4R_HIP_SUCCESS) {
         n->module = NULL;
         status = d4r_hip_fail(n->hip, error, n->object.path);
-        return image_refused(error) ? D4R_ERROR_MODEL : status;
+        return image_refused(error) ? D4R_ERROR_NO_DEVICE : status;
     }
     if (n->machine == D4R_M_MACHINE_NV && !n->object.ptx && !strcmp(p->device.arch, "sm_90"))
         n->machine = D4R_M_MACHINE_SM90;
@@ -109,7 +109,7 @@ static d4r_status load_kernels(d4r_hip_net *n, const d4r_hip_net_params *p)
         error = n->hip->module_function(&n->functions[i], n->module, name);
         if (error != D4R_HIP_SUCCESS) {
             d4r_hip_fail(n->hip, error, name);
-            return d4r_fail(&n->log, D4R_ERROR_MODEL, "%s: kernel %s is missing: rebuild the kernels",
+            return d4r_fail(&n->log, D4R_ERROR_NO_DEVICE, "%s: kernel %s is missing: rebuild the kernels",
                             n->object.path, name);
         }
     }

@@ -70,7 +70,7 @@ d4r_status d4r_network_attach(d4r_network *network, const d4r_network_buffers *b
     pthread_cond_broadcast(&network->changed);
     pthread_mutex_unlock(&network->lock);
     if (status > 0) status = D4R_ERROR_NETWORK; /* attach has no pending state */
-    return d4r_fail(log, status, "the %s network cannot use this engine's buffers: %s", network->name,
+    return d4r_fail(log, status, "the %s network cannot be attached to this engine: %s", network->name,
                     d4r_status_name(status));
 }
 

@@ -44,7 +44,7 @@ typedef enum d4r_status {
     D4R_ERROR_IO = -3,        /* a file or system call failed */
     D4R_ERROR_MODEL = -4,     /* a model file is missing, damaged or of another preset */
     D4R_ERROR_INPUT = -5,     /* frame data does not fit its description */
-    D4R_ERROR_NO_DEVICE = -6, /* no device, driver or library of the kind asked for */
+    D4R_ERROR_NO_DEVICE = -6, /* no device, driver, library or code object that can be used */
     D4R_ERROR_FEATURE = -7,   /* the device lacks a needed feature (named in the log) */
     D4R_ERROR_DEVICE = -8,    /* the device was lost or a driver call failed */
     D4R_ERROR_NETWORK = -9,   /* the external network failed for this frame */

@@ -9,6 +9,7 @@
 #include "models/format/json.h"
 #include "models/format/preset_format.h"
 #include "runtime/base/log.h"
+#include "runtime/base/utf8.h"
 
 const char *const d4r_model_file_names[D4R_FILE_COUNT] = {"weights.safetensors", "weights.bin", "hipnet.bin",
                                                           "lut.bin"};
@@ -37,6 +38,11 @@ const char *d4r_manifest_text_problem(const char *text)
     if (length >= D4R_MANIFEST_TEXT_SIZE) return "is longer than 200 bytes";
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) return "contains a control character";
+    while (*text) {
+        size_t bytes = d4r_utf8_length(text);
+        if (!bytes) return "is not UTF-8";
+        text += bytes;
+    }
     return NULL;
 }
 

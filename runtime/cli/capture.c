@@ -1,6 +1,7 @@
 /* The capture layout that engine plugins write: one JSON a sequence, one OpenEXR file a channel and frame
  * (docs/frames.md). The layout does not state the signs of jitter and motion: warping decides. */
 #include <dirent.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,10 @@ static d4r_status read_jitter(const capture *c, const cJSON *object, const char 
     } else if (!plain || !read_vector(plain, value)) {
         return json_fail(&c->source, path, "Jitter", "missing, or not {X, Y}");
     }
+    if (!(fabs(value[0]) <= (double)FLT_MAX && fabs(value[1]) <= (double)FLT_MAX))
+        return d4r_fail(c->source.log, D4R_ERROR_INPUT,
+                        "%s: %s: the jitter %g, %g (render pixels) is not finite as a float", c->source.file,
+                        path, value[0], value[1]);
     settings->jitter = (d4r_vec2){(float)value[0], (float)value[1]};
     return D4R_OK;
 }
@@ -189,8 +194,13 @@ static d4r_status read_capture_frame(const capture *c, const cJSON *object, size
     if (status != D4R_OK) return status;
     frame->settings = d4r_frame_settings_default(render);
     frame->settings.reset = cut;
+    if (exposure > 0 && !(exposure >= 1e-30 && exposure <= 1e30))
+        return json_fail_value(&c->source, path, "Exposure",
+                               cJSON_GetObjectItemCaseSensitive(object, "Exposure"),
+                               "1e-30 to 1e30 when it is positive");
     if (exposure > 0) {
         frame->settings.exposure = (float)exposure;
+        frame->has_exposure = true;
         sequence->conventions.exposure_mode = D4R_EXPOSURE_SCALAR;
     }
     return read_jitter(c, object, path, &frame->settings);

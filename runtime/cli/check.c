@@ -212,7 +212,10 @@ static d4r_status load_pairs(const cli_sequence *sequence, const d4r_log *log, c
     size_t step = candidates > MAX_PAIRS ? candidates / MAX_PAIRS : 1;
     d4r_status status = D4R_OK;
     for (size_t i = 1; status == D4R_OK && i <= candidates && check->pairs < MAX_PAIRS; i += step) {
-        if (!usable(sequence, i)) continue;
+        if (!usable(sequence, i)) {
+            check->left_out++;
+            continue;
+        }
         status = load_pair(sequence, i, log, check, &pairs[check->pairs]);
         if (status == D4R_OK) check->pairs++;
     }
@@ -324,6 +327,21 @@ static void try_jitter(const cli_sequence *sequence, const check_pair *pairs, ch
         trial.jittered = with;
         check->jittered[with] = warp_psnr(sequence, pairs, check->pairs, &trial);
     }
+}
+
+d4r_status cli_check_planes(const cli_sequence *sequence, const d4r_log *log)
+{
+    d4r_status status = D4R_OK;
+    for (size_t i = 0; status == D4R_OK && i < sequence->frame_count && !cli_interrupted(); i++) {
+        cli_planes planes;
+        cli_image reference = {0};
+        status = cli_planes_load(sequence, i, log, &planes);
+        if (status != D4R_OK) break;
+        cli_planes_free(&planes);
+        if (sequence->frames[i].reference) status = cli_reference_load(sequence, i, log, &reference);
+        cli_image_free(&reference);
+    }
+    return status;
 }
 
 d4r_status cli_check_run(const cli_sequence *sequence, const d4r_log *log, cli_check *check)

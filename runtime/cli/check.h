@@ -10,6 +10,7 @@
  * declared conventions: index bit 0 = x negated, bit 1 = y negated. */
 typedef struct cli_check {
     size_t pairs;       /* frame pairs that were compared */
+    size_t left_out;    /* pairs that cannot be compared: a cut, or another render size */
     double motion_size; /* mean length of the vectors as declared, render pixels */
     double jitter_size; /* mean length of the jitter differences, render pixels */
     double unwarped;    /* vectors ignored */
@@ -29,6 +30,8 @@ typedef struct cli_check {
     float depth_low, depth_high, color_high;
 } cli_check;
 
+/* Reads every plane and reference of every frame: each must be there and of its size. */
+d4r_status cli_check_planes(const cli_sequence *sequence, const d4r_log *log);
 d4r_status cli_check_run(const cli_sequence *sequence, const d4r_log *log, cli_check *check);
 /* Logs what fits and a warning for each declared convention that does not; returns the number of those. */
 unsigned cli_check_report(const cli_sequence *sequence, const cli_check *check, const d4r_log *log);

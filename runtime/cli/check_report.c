@@ -146,6 +146,9 @@ static void report_values(reporter *r, const cli_check *c)
 unsigned cli_check_report(const cli_sequence *sequence, const cli_check *check, const d4r_log *log)
 {
     reporter r = {sequence, log, 0, 0};
+    if (check->left_out)
+        say(&r, "%zu pair%s of frames left out: after a cut, or of two render sizes", check->left_out,
+            check->left_out > 1 ? "s" : "");
     if (!check->pairs) {
         say(&r, "fewer than two comparable frames: conventions cannot be checked");
         return 0;

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <time.h>
 #include <unistd.h>
+#include "runtime/base/utf8.h"
 
 #define MAX_REMEMBERED 64
 
@@ -65,26 +66,17 @@ static void clear_progress(void)
     state.progress_shown = false;
 }
 
-static bool is_continuation(char byte)
-{
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 /* Bytes of the printable UTF-8 character at `text`; 0: a control character, or not UTF-8. */
 static size_t printable_length(const char *text)
 {
     const unsigned char *t = (const unsigned char *)text;
-    if (t[0] < 0x80) return t[0] >= 0x20 && t[0] != 0x7f;
-    if (t[0] < 0xc2 || t[0] > 0xf4 || !is_continuation(text[1])) return 0;
-    if (t[0] == 0xc2 && t[1] < 0xa0) return 0;                           /* C1 controls */
-    if (t[0] == 0xe2 && t[1] == 0x80 && (t[2] & 0xfe) == 0xa8) return 0; /* line and paragraph separators */
-    if (t[0] == 0xe2 && t[1] == 0x80 && t[2] >= 0xaa && t[2] <= 0xae) return 0; /* direction overrides */
-    if (t[0] == 0xe2 && t[1] == 0x81 && t[2] >= 0xa6 && t[2] <= 0xa9) return 0;
-    if (t[0] < 0xe0) return 2;
-    if (!is_continuation(text[2])) return 0;
-    if (t[0] < 0xf0) return (t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f) ? 0 : 3;
-    if ((t[0] == 0xf0 && t[1] < 0x90) || (t[0] == 0xf4 && t[1] > 0x8f)) return 0;
-    return is_continuation(text[3]) ? 4 : 0;
+    if (t[0] < 0x20 || t[0] == 0x7f) return 0;
+    size_t length = d4r_utf8_length(text);
+    if (length == 2 && t[0] == 0xc2 && t[1] < 0xa0) return 0; /* C1 controls */
+    if (length != 3 || t[0] != 0xe2) return length;
+    if (t[1] == 0x80 && (t[2] & 0xfe) == 0xa8) return 0;        /* line and paragraph separators */
+    if (t[1] == 0x80 && t[2] >= 0xaa && t[2] <= 0xae) return 0; /* direction overrides */
+    return t[1] == 0x81 && t[2] >= 0xa6 && t[2] <= 0xa9 ? 0 : length;
 }
 
 size_t cli_escape(const char *text, char *out, size_t size)

@@ -90,6 +90,15 @@ d4r_status cli_write_file(const char *path, const void *data, size_t size, const
 /* Every regular file of a folder is an input of this run, as what cli_read_file reads is: publishing and cli_check_writable
  * refuse to replace one (IO). */
 void cli_note_inputs(const char *folder);
+/* A file that this run will read. */
+void cli_note_input(const char *path);
+/* A file that was read only to know what may be replaced. */
+void cli_forget_input(const char *path);
+d4r_status cli_refuse_input(const char *path, const d4r_log *log);
+/* Whether the folder that path lies in exists and can be written to; an error says "path: PROBLEM: why". */
+d4r_status cli_check_parent(const char *path, const char *problem, const d4r_log *log);
+/* Whether two paths, of things that may not exist yet, name one place. */
+bool cli_same_place(const char *a, const char *b);
 /* Whether a file could be created at path: for outputs that are written after a long run. */
 d4r_status cli_check_writable(const char *path, const d4r_log *log);
 /* Removes a folder and what is in it. Only for folders that this process made. */

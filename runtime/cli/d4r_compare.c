@@ -342,6 +342,8 @@ int main(int count, char **arguments)
     if (count - optind != 2) return cli_usage_error("PICTURES and REFERENCES are needed");
     if (!options.diff) cli_given("no --diff");
     if (cli_check_conflicts(diff, 2) != CLI_OK) return CLI_USAGE;
+    if (options.json && options.diff && cli_same_place(options.json, options.diff))
+        return cli_usage_error("--json and --diff are both '%s': choose another name for one", options.diff);
     cli_catch_signals();
     return cli_finish(run(&options, arguments[optind], arguments[optind + 1]));
 }

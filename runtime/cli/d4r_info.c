@@ -231,11 +231,10 @@ static d4r_status write_json(const machine *m, const char *path)
         if (reason[0]) cJSON_AddStringToObject(entry, "why_not", reason);
     }
     if (strcmp(path, "-") != 0) return json_save(root, path, cli_log());
-    char *text = cJSON_Print(root);
-    cJSON_Delete(root);
+    char *text = json_text(root);
     if (!text) return D4R_ERROR_MEMORY;
     puts(text);
-    cJSON_free(text);
+    free(text);
     return D4R_OK;
 }
 

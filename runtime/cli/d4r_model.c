@@ -15,6 +15,7 @@
 #include "models/format/model_write.h"
 #include "models/format/neutral.h"
 #include "models/format/preset_format.h"
+#include "runtime/base/utf8.h"
 #include "runtime/cli/cli.h"
 
 #define MAX_INPUT_BYTES (64u << 20)
@@ -407,9 +408,10 @@ static bool inspect_json(const d4r_model_info *info, const d4r_manifest *manifes
     cJSON *tensors = cJSON_AddArrayToObject(root, "tensors");
     for (size_t i = 0; i < weights->tensors.count; i++)
         cJSON_AddItemToArray(tensors, tensor_json(weights, &weights->tensors.tensors[i]));
-    char *text = cJSON_Print(root);
+    char *printed = cJSON_Print(root), *text = printed ? d4r_utf8_json(printed) : NULL;
     if (text) puts(text);
-    cJSON_free(text);
+    free(text);
+    cJSON_free(printed);
     cJSON_Delete(root);
     return text != NULL;
 }

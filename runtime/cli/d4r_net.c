@@ -200,6 +200,8 @@ static int parse_options(int count, char **arguments, options *o, bool *done)
     if (o->network == D4R_NETWORK_AUTO || !o->in || !o->out)
         return cli_usage_error("--network, --in and --out are needed");
     if (cli_check_conflicts(conflicts, sizeof conflicts / sizeof *conflicts) != CLI_OK) return CLI_USAGE;
+    if (o->json && cli_same_place(o->json, o->out))
+        return cli_usage_error("--json and --out are both '%s': choose another name for one", o->out);
     o->model = arguments[optind];
     *done = false;
     return CLI_OK;
@@ -501,6 +503,12 @@ static d4r_status evaluate(const options *o, const d4r_model *model, unsigned la
     return status;
 }
 
+static d4r_status check_outputs(const options *o)
+{
+    d4r_status status = strcmp(o->out, "-") != 0 ? cli_check_writable(o->out, cli_log()) : D4R_OK;
+    return status == D4R_OK && o->json ? cli_check_writable(o->json, cli_log()) : status;
+}
+
 static d4r_status load_model(const char *path, d4r_model **model)
 {
     d4r_status status = d4r_model_load(path, cli_log(), model);
@@ -518,6 +526,7 @@ static int run_model(const options *o, const d4r_model *model)
     unsigned layer = 0;
     if (choose_layer(o, net, &layer) != CLI_OK) return CLI_USAGE;
     d4r_status status = cli_npy_load_plain(o->in, "--in", net->dtype, cli_log(), shape, &dimensions, &tokens);
+    if (status == D4R_OK) status = check_outputs(o); /* again: --in is an input now */
     if (status == D4R_OK) status = grid_of(o, net, shape, dimensions, &grid);
     if (status == D4R_OK) status = evaluate(o, model, layer, grid, tokens);
     free(tokens);
@@ -534,8 +543,7 @@ int main(int count, char **arguments)
     if (done) return code;
     cli_catch_signals();
     cli_note_inputs(o.model);
-    d4r_status status = strcmp(o.out, "-") != 0 ? cli_check_writable(o.out, cli_log()) : D4R_OK;
-    if (status == D4R_OK && o.json) status = cli_check_writable(o.json, cli_log());
+    d4r_status status = check_outputs(&o);
     if (status == D4R_OK) status = load_model(o.model, &model);
     code = status == D4R_OK ? run_model(&o, model) : cli_exit_code(status);
     d4r_model_destroy(&model);

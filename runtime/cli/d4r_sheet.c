@@ -187,6 +187,7 @@ static int draw(const sheet_options *options)
     if (status == D4R_OK) status = cli_sequence_load(options->frames, &options->input, cli_log(), &sequence);
     if (status != D4R_OK) return cli_exit_code(status);
     status = cli_pictures_open(options->pictures, cli_log(), &pictures);
+    if (status == D4R_OK) status = cli_refuse_input(options->out, cli_log()); /* now that they are known */
     if (status == D4R_OK) status = find_picture(options, &sequence, &pictures, &index);
     if (status == D4R_OK) status = fill_columns(&content, options, &sequence, &pictures, index);
     if (status == D4R_OK) status = choose_crops(&content, options);

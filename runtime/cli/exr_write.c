@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <openexr.h>
 #include <string.h>
 #include "runtime/cli/image.h"
@@ -74,13 +75,16 @@ d4r_status cli_exr_write(const char *path, const cli_image *image, cli_kind kind
     exr_context_initializer_t setup = EXR_DEFAULT_CONTEXT_INITIALIZER;
     setup.error_handler_fn = ignore_message;
     setup.zip_level = 4;
+    errno = 0;
     exr_result_t code = exr_start_write(&target.context, path, EXR_WRITE_FILE_DIRECTLY, &setup);
     if (code == EXR_ERR_SUCCESS) code = write_header(&target);
     if (code == EXR_ERR_SUCCESS) code = write_chunks(&target);
+    int error = errno;
     if (target.context) {
         exr_result_t closed = exr_finish(&target.context);
         if (code == EXR_ERR_SUCCESS) code = closed;
     }
     if (code == EXR_ERR_SUCCESS) return D4R_OK;
-    return d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, exr_get_error_code_as_string(code));
+    const char *reason = error ? strerror(error) : exr_get_error_code_as_string(code);
+    return d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, reason);
 }

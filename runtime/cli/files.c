@@ -24,29 +24,79 @@ bool cli_exists(const char *path)
 
 /* ---- what a run reads, no output of it may replace ---- */
 
+typedef struct input {
+    dev_t device;
+    ino_t number;
+    enum { INPUT_NONE = 0, INPUT_KNOWN, INPUT_FORGOTTEN } state;
+} input;
+
+/* A hash table of files; `room` is a power of two. */
 static struct {
     pthread_mutex_t lock;
-    struct stat *files;
+    input *files;
     size_t count, room;
 } inputs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static bool known_input(const struct stat *info)
+/* The file's entry, or where it would be. */
+static input *find_input(input *files, size_t room, dev_t device, ino_t number)
 {
-    for (size_t i = 0; i < inputs.count; i++)
-        if (inputs.files[i].st_dev == info->st_dev && inputs.files[i].st_ino == info->st_ino) return true;
-    return false;
+    size_t at = ((size_t)number * 0x9e3779b97f4a7c15u ^ (size_t)device) >> 7;
+    for (;; at++) {
+        input *entry = &files[at & (room - 1)];
+        if (entry->state == INPUT_NONE || (entry->device == device && entry->number == number)) return entry;
+    }
+}
+
+/* Keeps the table at most half full. */
+static bool make_room(void)
+{
+    if (2 * inputs.count < inputs.room) return true;
+    size_t room = inputs.room ? 2 * inputs.room : 128;
+    input *files = calloc(room, sizeof *files);
+    if (!files) return false;
+    for (size_t i = 0; i < inputs.room; i++)
+        if (inputs.files[i].state != INPUT_NONE)
+            *find_input(files, room, inputs.files[i].device, inputs.files[i].number) = inputs.files[i];
+    free(inputs.files);
+    inputs.files = files;
+    inputs.room = room;
+    return true;
 }
 
 static void note_input(const struct stat *info)
 {
     pthread_mutex_lock(&inputs.lock);
-    if (!known_input(info)) {
-        if (inputs.count == inputs.room) {
-            size_t room = inputs.room ? 2 * inputs.room : 64;
-            struct stat *files = realloc(inputs.files, room * sizeof *files);
-            if (files) inputs.files = files, inputs.room = room;
-        }
-        if (inputs.count < inputs.room) inputs.files[inputs.count++] = *info;
+    if (make_room()) {
+        input *entry = find_input(inputs.files, inputs.room, info->st_dev, info->st_ino);
+        inputs.count += entry->state == INPUT_NONE;
+        *entry = (input){info->st_dev, info->st_ino, INPUT_KNOWN};
+    }
+    pthread_mutex_unlock(&inputs.lock);
+}
+
+static bool known_input(const struct stat *info)
+{
+    pthread_mutex_lock(&inputs.lock);
+    bool known = inputs.room &&
+                 find_input(inputs.files, inputs.room, info->st_dev, info->st_ino)->state == INPUT_KNOWN;
+    pthread_mutex_unlock(&inputs.lock);
+    return known;
+}
+
+void cli_note_input(const char *path)
+{
+    struct stat info;
+    if (!stat(path, &info) && S_ISREG(info.st_mode)) note_input(&info);
+}
+
+void cli_forget_input(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info)) return;
+    pthread_mutex_lock(&inputs.lock);
+    if (inputs.room) {
+        input *entry = find_input(inputs.files, inputs.room, info.st_dev, info.st_ino);
+        if (entry->state == INPUT_KNOWN) entry->state = INPUT_FORGOTTEN;
     }
     pthread_mutex_unlock(&inputs.lock);
 }
@@ -61,14 +111,10 @@ void cli_note_inputs(const char *folder)
     if (entries) closedir(entries);
 }
 
-static d4r_status refuse_input(const char *path, const d4r_log *log)
+d4r_status cli_refuse_input(const char *path, const d4r_log *log)
 {
     struct stat info;
-    if (stat(path, &info)) return D4R_OK;
-    pthread_mutex_lock(&inputs.lock);
-    bool known = known_input(&info);
-    pthread_mutex_unlock(&inputs.lock);
-    if (!known) return D4R_OK;
+    if (stat(path, &info) || !known_input(&info)) return D4R_OK;
     return d4r_fail(log, D4R_ERROR_IO, "%s: is read by this run and would be replaced: choose another name",
                     path);
 }
@@ -160,7 +206,7 @@ d4r_status cli_publish(char *temporary, const char *path, const d4r_log *log)
     struct stat info;
     char *target = realpath(path, NULL); /* through symbolic links; NULL: nothing there yet */
     bool other = target && stat(target, &info) == 0 && !S_ISREG(info.st_mode);
-    d4r_status status = refuse_input(path, log);
+    d4r_status status = cli_refuse_input(path, log);
     if (status != D4R_OK)
         ;
     else if (other)
@@ -188,20 +234,54 @@ d4r_status cli_write_file(const char *path, const void *data, size_t size, const
     return d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
-d4r_status cli_check_writable(const char *path, const d4r_log *log)
+d4r_status cli_check_parent(const char *path, const char *problem, const d4r_log *log)
 {
     char *folder = cli_dirname(path);
     d4r_status status = D4R_OK;
     if (!folder)
         status = d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
-    else if (cli_is_directory(path))
-        status = d4r_fail(log, D4R_ERROR_IO, "%s: is a folder, not a file", path);
+    else if (!cli_exists(folder) && errno == ENOENT)
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: %s: the folder %s does not exist: make it first", path,
+                          problem, folder);
     else if (access(folder, W_OK | X_OK))
-        status = d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
-    else
-        status = refuse_input(path, log);
+        status = d4r_fail(log, D4R_ERROR_IO, "%s: %s: %s", path, problem, strerror(errno));
     free(folder);
     return status;
+}
+
+d4r_status cli_check_writable(const char *path, const d4r_log *log)
+{
+    if (cli_is_directory(path)) return d4r_fail(log, D4R_ERROR_IO, "%s: is a folder, not a file", path);
+    d4r_status status = cli_check_parent(path, "cannot be written", log);
+    return status == D4R_OK ? cli_refuse_input(path, log) : status;
+}
+
+/* The absolute name that a path has or would have: its folder's without links, and its own. NULL: no memory. */
+static char *place_of(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    if (whole) return whole;
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    char *plain = strndup(path, length), *folder = plain ? cli_dirname(plain) : NULL;
+    char *real = folder ? realpath(folder, NULL) : NULL;
+    const char *slash = plain ? strrchr(plain, '/') : NULL;
+    whole = !plain ? NULL
+            : real ? cli_format("%s/%s", strcmp(real, "/") ? real : "", slash ? slash + 1 : plain)
+                   : strdup(plain);
+    free(plain);
+    free(folder);
+    free(real);
+    return whole;
+}
+
+bool cli_same_place(const char *a, const char *b)
+{
+    char *first = place_of(a), *second = place_of(b);
+    bool same = first && second && !strcmp(first, second);
+    free(first);
+    free(second);
+    return same;
 }
 
 void cli_remove_tree(const char *path)

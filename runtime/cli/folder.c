@@ -59,7 +59,8 @@ static char *make_temporary(const cli_folder *folder, bool exists, const char *s
         if (!name) break;
         if (!mkdir(name, 0777)) return name;
         int error = errno;
-        if (error != EEXIST) d4r_fail(log, D4R_ERROR_IO, "%s: cannot be created: %s", name, strerror(error));
+        if (error != EEXIST)
+            d4r_fail(log, D4R_ERROR_IO, "%s: cannot be created: %s", folder->path, strerror(error));
         free(name);
         if (error != EEXIST) return NULL;
     }
@@ -83,6 +84,7 @@ d4r_status cli_folder_begin(cli_folder *folder, const char *path, cli_folder_mod
         status = d4r_fail(
             log, D4R_ERROR_IO,
             "%s: exists and is not empty: choose another name, or --force to replace files in it", path);
+    if (status == D4R_OK && !exists) status = cli_check_parent(folder->path, "cannot be created", log);
     if (status == D4R_OK) {
         folder->temporary = make_temporary(folder, exists, "", log);
         if (!folder->temporary) status = D4R_ERROR_IO;
@@ -115,7 +117,7 @@ static d4r_status check_target(const cli_folder *folder, const char *target, boo
                         "%s: exists and is not of an earlier run: choose another output, or --force to "
                         "replace it",
                         target);
-    return D4R_OK;
+    return cli_refuse_input(target, log);
 }
 
 d4r_status cli_folder_check(const cli_folder *folder, const char *name, const d4r_log *log)

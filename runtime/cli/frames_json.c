@@ -17,17 +17,18 @@ static d4r_status read_scale(const json_source *source, const cJSON *object, con
                              double scale[2])
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, "motion_scale");
-    d4r_status status;
+    d4r_status status = D4R_OK;
     if (item && cJSON_IsNumber(item)) {
-        status = json_number(source, object, path, "motion_scale", JSON_OPTIONAL, &scale[0]);
-        scale[1] = scale[0];
+        scale[0] = scale[1] = item->valuedouble;
+    } else if (item && !cJSON_IsNull(item) && !cJSON_IsArray(item)) {
+        return json_fail_value(source, path, "motion_scale", item, "a positive number or [x, y]");
     } else {
         status = json_pair(source, object, path, "motion_scale", JSON_OPTIONAL, scale);
     }
     for (int i = 0; status == D4R_OK && i < 2; i++)
         if (!(scale[i] >= 1e-30 && scale[i] <= 1e30))
             return json_fail_value(source, path, "motion_scale", item,
-                                   "positive (motion_direction and motion_y reverse vectors)");
+                                   "positive (1e-30 to 1e30; motion_direction and motion_y reverse vectors)");
     return status;
 }
 
@@ -163,6 +164,7 @@ static d4r_status read_exposure(const json_source *source, const cJSON *object, 
         return json_fail_value(source, path, "exposure", item, "a positive number or a file name");
     status = json_positive(source, object, path, "exposure", &value);
     frame->settings.exposure = (float)value;
+    frame->has_exposure = true;
     return status;
 }
 

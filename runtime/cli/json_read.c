@@ -1,11 +1,16 @@
 #include "runtime/cli/json_read.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/base/utf8.h"
 
 #define MAX_JSON_BYTES ((size_t)64 << 20)
+#define TEXT_OF(number) TEXT_OF_(number)
+#define TEXT_OF_(number) #number
+#define NESTING_LIMIT_TEXT TEXT_OF(CJSON_NESTING_LIMIT)
 
 d4r_status json_fail(const json_source *source, const char *path, const char *key, const char *problem)
 {
@@ -13,10 +18,24 @@ d4r_status json_fail(const json_source *source, const char *path, const char *ke
                     path[0] && key[0] ? "." : "", key, problem);
 }
 
+/* cJSON prints numbers beyond a double's range as null; here they are told as inf. */
+static void name_infinities(cJSON *item)
+{
+    if (cJSON_IsNumber(item) && !isfinite(item->valuedouble)) {
+        item->type = cJSON_Raw;
+        item->valuestring = cJSON_malloc(5);
+        if (item->valuestring) strcpy(item->valuestring, item->valuedouble < 0 ? "-inf" : "inf");
+    }
+    for (cJSON *child = item->child; child; child = child->next) name_infinities(child);
+}
+
 /* A short text of the value that was found. */
 static const char *found(const cJSON *item, char out[64])
 {
-    char *text = item ? cJSON_PrintUnformatted(item) : NULL;
+    cJSON *copy = item ? cJSON_Duplicate(item, true) : NULL;
+    if (copy) name_infinities(copy);
+    char *text = copy ? cJSON_PrintUnformatted(copy) : NULL;
+    cJSON_Delete(copy);
     size_t length = text ? strlen(text) : 0;
     snprintf(out, 64, length > 48 ? "%.45s..." : "%s", text ? text : "nothing");
     cJSON_free(text);
@@ -82,9 +101,36 @@ static size_t line_of(const char *text, const char *at)
     return line;
 }
 
+/* What cJSON gives no reason for, or takes and then cuts a string at: NULL, or the problem and where it is. */
+static const char *text_problem(const char *text, size_t size, const char **at)
+{
+    size_t depth = 0;
+    bool string = false;
+    const char *end = text + size;
+    for (*at = text; *at < end; ++*at) {
+        const char c = **at;
+        if (!c) return "a zero byte";
+        if (c == '"')
+            string = !string;
+        else if (string && c == '\\' && end - *at >= 6 && !memcmp(*at + 1, "u0000", 5))
+            return "a string with \\u0000, which no text here may hold";
+        else if (string && c == '\\' && *at + 1 < end)
+            ++*at;
+        else if (!string && (c == '[' || c == '{') && ++depth > CJSON_NESTING_LIMIT)
+            return "more than " NESTING_LIMIT_TEXT " arrays and objects inside each other";
+        else if (!string && (c == ']' || c == '}') && depth)
+            depth--;
+    }
+    return NULL;
+}
+
 d4r_status json_parse(const json_source *source, const char *text, size_t size, cJSON **root)
 {
-    const char *end = text;
+    const char *end = text, *problem = text_problem(text, size, &end);
+    *root = NULL;
+    if (problem)
+        return d4r_fail(source->log, D4R_ERROR_INPUT, "%s: line %zu: %s", source->file, line_of(text, end),
+                        problem);
     *root = cJSON_ParseWithLengthOpts(text, size, &end, 0);
     if (!*root)
         return d4r_fail(source->log, D4R_ERROR_INPUT, "%s: not valid JSON near line %zu", source->file,
@@ -128,14 +174,22 @@ static const cJSON *member(const json_source *source, const cJSON *object, const
     return NULL;
 }
 
+/* Every number that is read becomes a float sooner or later; FLT_MAX is 3.40282e38. */
+#define FINITE(what) what " of at most 3.4e38 (finite as a float)"
+
+static bool fits_float(double value)
+{
+    return fabs(value) <= (double)FLT_MAX;
+}
+
 d4r_status json_number(const json_source *source, const cJSON *object, const char *path, const char *key,
                        enum json_presence presence, double *value)
 {
     d4r_status status;
     const cJSON *item = member(source, object, path, key, presence, &status);
     if (!item) return status;
-    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
-        return json_fail_value(source, path, key, item, "a finite number");
+    if (!cJSON_IsNumber(item)) return json_fail_value(source, path, key, item, "a number");
+    if (!fits_float(item->valuedouble)) return json_fail_value(source, path, key, item, FINITE("a number"));
     *value = item->valuedouble;
     return D4R_OK;
 }
@@ -191,44 +245,57 @@ d4r_status json_choice(const json_source *source, const cJSON *object, const cha
     return json_fail_value(source, path, key, cJSON_GetObjectItemCaseSensitive(object, key), problem);
 }
 
-d4r_status json_pair(const json_source *source, const cJSON *object, const char *path, const char *key,
-                     enum json_presence presence, double value[2])
+static d4r_status read_pair(const json_source *source, const cJSON *object, const char *path, const char *key,
+                            enum json_presence presence, const char *expected, double value[2])
 {
     d4r_status status;
     const cJSON *item = member(source, object, path, key, presence, &status);
     if (!item) return status;
-    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2)
-        return json_fail_value(source, path, key, item, "an array of two numbers");
-    for (int i = 0; i < 2; i++) {
+    bool numbers = cJSON_IsArray(item) && cJSON_GetArraySize(item) == 2;
+    for (int i = 0; numbers && i < 2; i++) {
         const cJSON *number = cJSON_GetArrayItem(item, i);
-        if (!cJSON_IsNumber(number) || !isfinite(number->valuedouble))
-            return json_fail_value(source, path, key, item, "an array of two finite numbers");
+        numbers = cJSON_IsNumber(number);
         value[i] = number->valuedouble;
     }
-    return D4R_OK;
+    return numbers ? D4R_OK : json_fail_value(source, path, key, item, expected);
+}
+
+d4r_status json_pair(const json_source *source, const cJSON *object, const char *path, const char *key,
+                     enum json_presence presence, double value[2])
+{
+    double pair[2] = {value[0], value[1]};
+    d4r_status status = read_pair(source, object, path, key, presence, "an array of two numbers", pair);
+    if (status == D4R_OK && !(fits_float(pair[0]) && fits_float(pair[1])))
+        return json_fail_value(source, path, key, cJSON_GetObjectItemCaseSensitive(object, key),
+                               FINITE("two numbers"));
+    if (status == D4R_OK) memcpy(value, pair, sizeof pair);
+    return status;
 }
 
 d4r_status json_size(const json_source *source, const cJSON *object, const char *path, const char *key,
                      enum json_presence presence, d4r_size *value)
 {
+    static const char expected[] = "[width, height] in whole pixels, 1 to 1000000 each";
     double pair[2] = {0, 0};
-    d4r_status status = json_pair(source, object, path, key, presence, pair);
+    d4r_status status = read_pair(source, object, path, key, presence, expected, pair);
     if (status != D4R_OK || (pair[0] == 0 && pair[1] == 0 && !cJSON_HasObjectItem(object, key)))
         return status;
     for (int i = 0; i < 2; i++)
         if (!(pair[i] >= 1 && pair[i] <= 1000000) || pair[i] != floor(pair[i]))
             return json_fail_value(source, path, key, cJSON_GetObjectItemCaseSensitive(object, key),
-                                   "[width, height] in whole pixels, at least 1");
+                                   expected);
     *value = (d4r_size){(uint32_t)pair[0], (uint32_t)pair[1]};
     return D4R_OK;
 }
 
-/* Edits that make one name of the other; 99 for long names. */
+#define TOO_LONG 1000000u
+
+/* Edits that make one name of the other; TOO_LONG for long names. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned row[40];
     size_t columns = strlen(b);
-    if (columns >= 40 || strlen(a) >= 40) return 99;
+    if (columns >= 40 || strlen(a) >= 40) return TOO_LONG;
     for (unsigned j = 0; j <= columns; j++) row[j] = j;
     for (; *a; a++) {
         unsigned diagonal = row[0]++;
@@ -248,7 +315,7 @@ static const char *nearest(const char *name, const char *const *known)
     unsigned least = (unsigned)strlen(name) / 3 + 1; /* further away it is a guess */
     for (int i = 0; known[i]; i++) {
         unsigned d = distance(name, known[i]);
-        if (d > least || (best && d == least)) continue;
+        if (d == TOO_LONG || d > least || (best && d == least)) continue;
         least = d;
         best = known[i];
     }
@@ -269,14 +336,22 @@ void json_warn_unknown(const json_source *source, const cJSON *object, const cha
     }
 }
 
+char *json_text(cJSON *root)
+{
+    char *printed = root ? cJSON_Print(root) : NULL;
+    char *text = printed ? d4r_utf8_json(printed) : NULL;
+    cJSON_free(printed);
+    cJSON_Delete(root);
+    return text;
+}
+
 d4r_status json_save(cJSON *root, const char *path, const d4r_log *log)
 {
-    char *text = root ? cJSON_Print(root) : NULL;
-    cJSON_Delete(root);
+    char *text = json_text(root);
     if (!text) return d4r_fail(log, D4R_ERROR_MEMORY, "%s: no memory", path);
     size_t length = strlen(text);
-    text[length] = '\n'; /* cJSON's buffer ends with the zero byte that is replaced here */
+    text[length] = '\n'; /* in place of the zero byte */
     d4r_status status = cli_write_file(path, text, length + 1, log);
-    cJSON_free(text);
+    free(text);
     return status;
 }

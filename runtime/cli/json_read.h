@@ -33,7 +33,7 @@ d4r_status json_string(const json_source *source, const cJSON *object, const cha
 /* One of `names` (NULL-terminated) -> index. */
 d4r_status json_choice(const json_source *source, const cJSON *object, const char *path, const char *key,
                        const char *const *names, int *value);
-/* [a, b], both finite numbers. */
+/* [a, b], both finite as floats, as what json_number reads. */
 d4r_status json_pair(const json_source *source, const cJSON *object, const char *path, const char *key,
                      enum json_presence presence, double value[2]);
 /* [width, height], integers in 1..1000000. */
@@ -46,7 +46,9 @@ d4r_status json_positive(const json_source *source, const cJSON *object, const c
 void json_warn_unknown(const json_source *source, const cJSON *object, const char *path,
                        const char *const *known);
 
-/* Writes the tree to a file through a temporary name; frees the tree. */
+/* The tree as text that is valid UTF-8, whatever names it holds; frees the tree. malloc'ed; NULL: no memory. */
+char *json_text(cJSON *root);
+/* Writes json_text to a file through a temporary name; frees the tree. */
 d4r_status json_save(cJSON *root, const char *path, const d4r_log *log);
 
 #endif

@@ -1,5 +1,6 @@
 /* NumPy .npy files, format versions 1 to 3, little endian, C order. */
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,8 +293,9 @@ d4r_status cli_npy_write(const char *path, const char *dtype, uint32_t dimension
     FILE *file = fopen(path, "wbe");
     bool good = file && fwrite(header, 1, (size_t)total, file) == (size_t)total &&
                 (bytes == 0 || fwrite(data, 1, bytes, file) == bytes);
-    if (file && fclose(file)) good = false;
-    return good ? D4R_OK : d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written", path);
+    int error = errno;
+    if (file && fclose(file) && good) good = false, error = errno;
+    return good ? D4R_OK : d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
 d4r_status cli_npy_write_image(const char *path, const cli_image *image, const d4r_log *log)

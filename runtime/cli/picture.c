@@ -169,6 +169,7 @@ d4r_status cli_pictures_open(const char *path, const d4r_log *log, cli_pictures 
         status =
             d4r_fail(log, D4R_ERROR_INPUT, "%s: neither a folder, a .json, an .exr nor a .npy file", path);
     }
+    for (size_t i = 0; status == D4R_OK && i < pictures->count; i++) cli_note_input(pictures->files[i]);
     if (status != D4R_OK) cli_pictures_free(pictures);
     return status;
 }

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <png.h>
 #include <string.h>
 #include "runtime/cli/image.h"
@@ -10,7 +11,9 @@ d4r_status cli_png_write(const char *path, d4r_size size, const uint8_t *rgb, co
     image.width = size.width;
     image.height = size.height;
     image.format = PNG_FORMAT_RGB;
-    if (!png_image_write_to_file(&image, path, 0, rgb, 0, NULL))
-        return d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path, image.message);
-    return D4R_OK;
+    errno = 0;
+    if (png_image_write_to_file(&image, path, 0, rgb, 0, NULL)) return D4R_OK;
+    /* libpng says "Write Error" of a full disk: the system knows better. */
+    return d4r_fail(log, D4R_ERROR_IO, "%s: cannot be written: %s", path,
+                    errno ? strerror(errno) : image.message);
 }

@@ -234,7 +234,8 @@ static int run(const run_options *options)
     unsigned wrong = 0;
     d4r_status status = cli_sequence_load(options->frames, &options->sequence, cli_log(), &sequence);
     if (status != D4R_OK) return cli_exit_code(status);
-    if (options->check) {
+    if (options->check_only) status = cli_check_planes(&sequence, cli_log());
+    if (status == D4R_OK && options->check) {
         status = cli_check_run(&sequence, cli_log(), &check);
         if (status == D4R_OK) wrong = cli_check_report(&sequence, &check, cli_log());
     }

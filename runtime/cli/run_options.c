@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/cli/given.h"
+#include "runtime/cli/run_output.h"
 
 static const char help_text[] =
     "\n"
@@ -31,7 +32,8 @@ static const char help_text[] =
     "  --no-raw                  no .bin files\n"
     "  --json FILE               results: settings, quality and time of every frame, memory\n"
     "  --dump DIR                every stage's inputs and outputs as DIR/FRAME/STAGE.NAME.npy (slow)\n"
-    "  --profile[=DIR], or D4R_PROFILE=1   stage times: DIR/stages.csv (medians), DIR/profile.json (the same,\n"
+    "  --profile[=DIR], or D4R_PROFILE=1   stage times: DIR/stages.csv (medians), DIR/profile.json (the "
+    "same,\n"
     "                            and what was measured), DIR/trace.json (Chrome trace); DIR is OUT unless\n"
     "                            given, d4r-profile when OUT is '-'\n"
     "  --force                   replace files in OUT, and in the folder of --dump, that are not of an "
@@ -45,7 +47,7 @@ static const char help_text[] =
     "and\n"
     "                            warn when they do not; 'only': stop after that, with exit code 5 when one "
     "is\n"
-    "                            wrong. OUT is not touched then\n";
+    "                            wrong. OUT is not touched then; every plane and reference is read\n";
 
 static const char help_end[] =
     "\n"
@@ -53,8 +55,9 @@ static const char help_end[] =
     "or on\n"
     "the values themselves for display-referred colour), and their mean over frames 4 to the last.\n"
     "\n"
-    "Exit codes: 0 done, 2 usage, 3 no suitable device or a missing feature, 4 bad model, 5 bad input or an\n"
-    "unwritable output, 6 device or network failure, 130 interrupted. Nothing partial is left in any case.\n";
+    "Exit codes: 0 done, 2 usage, 3 no suitable device, or a feature, library or code object is missing or\n"
+    "damaged, 4 bad model, 5 bad input or an unwritable output, 6 device or network failure, 130 interrupted.\n"
+    "Nothing partial is left in any case.\n";
 
 enum {
     OPTION_NETWORK = 1,
@@ -243,6 +246,31 @@ static void remember_positionals(int count, const run_options *options)
     if (count - optind > 3) cli_given("REPEATS");
 }
 
+/* Every output needs a place of its own. */
+static int check_places(const run_options *options)
+{
+    const struct {
+        const char *name, *path;
+    } places[] = {{"--json", options->json},
+                  {"--dump", options->dump},
+                  {"--profile", options->profile ? options->profile_folder : NULL},
+                  {"OUT", options->out}};
+    enum { COUNT = sizeof places / sizeof *places };
+    for (int i = 0; i < COUNT; i++)
+        for (int k = i + 1; k < COUNT; k++)
+            if (places[i].path && places[k].path && cli_same_place(places[i].path, places[k].path))
+                return cli_usage_error("%s and %s are both '%s': choose another name for one", places[i].name,
+                                       places[k].name, places[k].path);
+    if (!options->json || !options->out) return CLI_OK;
+    const char *slash = strrchr(options->json, '/');
+    char *folder = slash ? cli_dirname(options->json) : NULL;
+    bool taken = folder && cli_same_place(folder, options->out) && run_is_output_name(slash + 1);
+    free(folder);
+    if (!taken) return CLI_OK;
+    return cli_usage_error("--json '%s' is a name that the run itself writes in OUT: choose another",
+                           options->json);
+}
+
 static int check_combination(const run_options *options)
 {
     static const char nothing[] = "'-' means that no picture is read back",
@@ -270,8 +298,8 @@ static int check_combination(const run_options *options)
     int code = cli_check_conflicts(table, sizeof table / sizeof *table);
     if (code == CLI_OK) code = cli_sequence_conflicts();
     if (code != CLI_OK) return code;
-    if (options->json && options->out && strcmp(options->json, options->out) == 0)
-        return cli_usage_error("--json and OUT are both '%s': choose another name for one", options->json);
+    code = check_places(options);
+    if (code != CLI_OK) return code;
     if (options->no_raw && !options->exr && !options->npy && !options->png)
         return cli_usage_error("--no-raw leaves nothing to write; add --png, --exr or --npy");
     return CLI_OK;
@@ -307,6 +335,10 @@ int run_options_parse(const run_tool *tool, int count, char **arguments, run_opt
     }
     int code = take_positionals(count, arguments, options);
     if (code == CLI_OK) remember_positionals(count, options);
+    /* OUT is where --profile writes anyway. */
+    if (code == CLI_OK && options->out && options->profile_folder &&
+        cli_same_place(options->profile_folder, options->out))
+        options->profile_folder = NULL;
     if (code == CLI_OK) code = check_combination(options);
     *done = code != CLI_OK;
     return code;

@@ -17,8 +17,8 @@ static bool all_digits(const char *text, size_t length)
     return length > 0;
 }
 
-/* Names that a run writes. They may be replaced where CLI_PICTURES_INDEX says that they are of an earlier run. */
-static bool is_output_name(const char *name)
+/* They may be replaced where CLI_PICTURES_INDEX says that they are of an earlier run. */
+bool run_is_output_name(const char *name)
 {
     static const char *const others[] = {CLI_PICTURES_INDEX, "stages.csv", "profile.json", "trace.json"};
     static const char *const suffixes[] = {".bin", ".png", ".exr", ".npy"};
@@ -40,7 +40,10 @@ static cJSON *earlier_run(const char *folder)
     char *index = cli_join(folder, CLI_PICTURES_INDEX);
     json_source source = {index ? index : "", &silent};
     cJSON *root = NULL;
-    if (index && cli_exists(index)) json_load(&source, &root);
+    if (index && cli_exists(index)) {
+        json_load(&source, &root);
+        cli_forget_input(index);
+    }
     free(index);
     const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format");
     if (cJSON_IsString(format) && !strcmp(format->valuestring, "d4r-outputs")) return root;
@@ -58,7 +61,7 @@ static d4r_status mark_stale(run_pictures *pictures, const cJSON *root)
     {
         for (int i = 0; status == D4R_OK && i < 4; i++) {
             const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, kinds[i]);
-            if (cJSON_IsString(name) && is_output_name(name->valuestring))
+            if (cJSON_IsString(name) && run_is_output_name(name->valuestring))
                 status = cli_folder_stale(&pictures->folder, name->valuestring, cli_log());
         }
     }
@@ -104,7 +107,7 @@ d4r_status run_pictures_begin(run_pictures *pictures, const run_options *options
     pictures->frames = cJSON_CreateArray();
     cJSON *earlier = earlier_run(pictures->folder.path);
     if (earlier) {
-        pictures->folder.ours = is_output_name;
+        pictures->folder.ours = run_is_output_name;
         status = mark_stale(pictures, earlier);
         cJSON_Delete(earlier);
     }

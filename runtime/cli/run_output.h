@@ -6,6 +6,10 @@
 #include "runtime/cli/run_options.h"
 
 /* ---- pictures */
+
+/* Names that a run writes. */
+bool run_is_output_name(const char *name);
+
 typedef struct run_pictures {
     cli_folder folder;
     const run_options *options;

@@ -52,7 +52,10 @@ static void apply_options(const cli_sequence_options *options, cli_sequence *seq
             settings->jitter.y *= options->jitter_sign.y;
         }
         if (options->has_motion_scale) settings->motion_scale = options->motion_scale;
-        if (options->has_exposure) settings->exposure = options->exposure;
+        if (options->has_exposure) {
+            settings->exposure = options->exposure;
+            sequence->frames[i].has_exposure = true;
+        }
         if (options->has_pre_exposure) settings->pre_exposure = options->pre_exposure;
     }
 }
@@ -86,6 +89,51 @@ static d4r_status check_output(const cli_sequence *sequence, const d4r_log *log)
     return D4R_OK;
 }
 
+/* A frame whose exposure is stated, by a number or by a file; frame_count: none. */
+static size_t stated_exposure(const cli_sequence *sequence, bool file)
+{
+    size_t i = 0;
+    while (i < sequence->frame_count &&
+           !(file ? sequence->frames[i].exposure_file != NULL : sequence->frames[i].has_exposure))
+        i++;
+    return i;
+}
+
+static d4r_status check_exposure(const cli_sequence *sequence, size_t index, const d4r_log *log)
+{
+    const cli_frame *frame = &sequence->frames[index];
+    d4r_exposure_mode mode = sequence->conventions.exposure_mode;
+    if (mode == D4R_EXPOSURE_TEXTURE && !frame->exposure_file) {
+        size_t other = stated_exposure(sequence, true);
+        if (other == sequence->frame_count)
+            return fail_field(sequence, log, index, "exposure",
+                              "exposure_mode is texture, but no file is named");
+        return fail_field(sequence, log, index, "exposure",
+                          "missing: frames[%zu] names a file, so every frame must", other);
+    }
+    if (mode == D4R_EXPOSURE_SCALAR && !frame->has_exposure && frame->exposure_file)
+        return fail_field(sequence, log, index, "exposure",
+                          "exposure_mode is scalar, but a file is named: a number is needed");
+    return D4R_OK;
+}
+
+/* Scalar exposures of some frames only are rather forgotten than meant. */
+static void warn_exposure(const cli_sequence *sequence, const d4r_log *log)
+{
+    size_t first = 0, missing = 0, other = stated_exposure(sequence, false);
+    if (sequence->conventions.exposure_mode != D4R_EXPOSURE_SCALAR || other == sequence->frame_count) return;
+    for (size_t i = sequence->frame_count; i-- > 0;)
+        if (!sequence->frames[i].has_exposure) {
+            first = i;
+            missing++;
+        }
+    if (missing)
+        d4r_log_print(log, D4R_LOG_WARNING,
+                      "%s: frames[%zu].exposure: missing in %zu of %zu frames, where 1 is used; frames[%zu] "
+                      "has a number",
+                      sequence->file, first, missing, sequence->frame_count, other);
+}
+
 static d4r_status check_frame(const cli_sequence *sequence, size_t index, const d4r_log *log)
 {
     const d4r_frame_settings *settings = &sequence->frames[index].settings;
@@ -106,9 +154,7 @@ static d4r_status check_frame(const cli_sequence *sequence, size_t index, const 
     if (fabsf(settings->jitter.x) > 1 || fabsf(settings->jitter.y) > 1)
         d4r_log_print(log, D4R_LOG_WARNING, "%s: frames[%zu].jitter: %g, %g is beyond one render pixel",
                       sequence->file, index, (double)settings->jitter.x, (double)settings->jitter.y);
-    if (sequence->conventions.exposure_mode == D4R_EXPOSURE_TEXTURE && !sequence->frames[index].exposure_file)
-        return fail_field(sequence, log, index, "exposure", "exposure_mode is texture, but no file is named");
-    return D4R_OK;
+    return check_exposure(sequence, index, log);
 }
 
 /* Missing files are found before any work is done; sizes are checked when the planes are loaded. */
@@ -117,10 +163,13 @@ static d4r_status check_files(const cli_sequence *sequence, size_t index, const 
     const cli_frame *frame = &sequence->frames[index];
     const char *paths[] = {frame->color, frame->motion, frame->depth, frame->exposure_file, frame->reference};
     static const char *const fields[] = {"color", "motion", "depth", "exposure", "reference"};
-    for (int i = 0; i < 5; i++)
-        if (paths[i] && access(paths[i], R_OK))
+    for (int i = 0; i < 5; i++) {
+        if (!paths[i]) continue;
+        if (access(paths[i], R_OK))
             return d4r_fail(log, D4R_ERROR_IO, "%s: %s (%s: frames[%zu].%s)", paths[i], strerror(errno),
                             sequence->file, index, fields[i]);
+        cli_note_input(paths[i]);
+    }
     return D4R_OK;
 }
 
@@ -137,6 +186,7 @@ d4r_status cli_sequence_check(cli_sequence *sequence, const d4r_log *log)
         status = check_frame(sequence, i, log);
         if (status == D4R_OK) status = check_files(sequence, i, log);
     }
+    if (status == D4R_OK) warn_exposure(sequence, log);
     return status;
 }
 

@@ -9,6 +9,7 @@ typedef struct cli_frame {
     char *color, *motion, *depth; /* paths */
     char *exposure_file;          /* NULL: none */
     char *reference;              /* NULL: none */
+    bool has_exposure;            /* settings.exposure was stated; else it is 1 */
     d4r_frame_settings settings;
 } cli_frame;
 

@@ -146,13 +146,21 @@ json "pre_exposure: must be positive (1e-30 to 1e30), found 0" 's/"near":0.1/&,"
 json "frames[3].pre_exposure: must be positive (1e-30 to 1e30), found -1" 's/"depth":"depth-0003.bin"/&,"pre_exposure":-1/'
 json 'frames[1].color: must be a non-empty string, found 7' 's/"color":"color-0001.bin"/"color":7/'
 json 'frames[0].jitter: must be an array of two numbers, found "none"' 's/"jitter":\[[^]]*\]/"jitter":"none"/1'
-json 'output: must be [width, height] in whole pixels, at least 1, found [640,0.5]' 's/"output":\[640,360\]/"output":[640,0.5]/'
+json 'output: must be [width, height] in whole pixels, 1 to 1000000 each, found [640,0.5]' 's/"output":\[640,360\]/"output":[640,0.5]/'
 json 'hdr: must be true or false, found "yes"' 's/"near":0.1/&,"hdr":"yes"/'
 json 'motion_y: must be one of "down" "up", found "left"' 's/"near":0.1/&,"motion_y":"left"/'
 json 'frames: must be an array of frames, found 3' 's/"frames":/&3,"_frames":/'
 json 'frames[0]: must be an object, found 3' 's/"frames":\[/&3,/'
 json 'version: must be 1, the only version there is, found 2' 's/"near":0.1/&,"version":2/'
 json 'bits.color: must be 16 or 32, found 8' 's/"near":0.1/&,"bits":{"color":8}/'
+json 'frames[0].jitter: must be two numbers of at most 3.4e38 (finite as a float), found [1e+300,0]' 's/"jitter":\[[^]]*\]/"jitter":[1e300,0]/1'
+json 'line 1: a string with \u0000' 's/color-0001/c1\\u0000/'
+# A check alone reads every plane too: of frames that no pair takes, and references.
+sed 's/\[320,180\]/[321,180]/2' flat.json >seq/frames.json
+expect 5 "(frames[1].color)" "$m" --check=only model seq -
+cp flat.json seq/frames.json && truncate -s +4 seq/reference-0002.bin
+expect 5 "(frames[2].reference)" "$m" --check=only model seq -
+cp "$DATA/brick_pan/reference-0002.bin" seq
 sed 's/"near":0.1/&,"motion_scal":2,"something_else":1/' flat.json >seq/frames.json
 expect 0 "motion_scal: unknown field, ignored; is 'motion_scale' meant?" "$m" --check=only model seq -
 grep -q "something_else: unknown field, ignored$" log || fail "a far name was guessed: $(cat log)"
@@ -203,6 +211,69 @@ plane=$(cd seq && ls | grep -v json | head -n 1)
 expect 5 "photos/outputs.json$replaced" "$BIN/d4r-compare" -q --json photos/outputs.json photos seq
 diff -r model model.kept && diff -r seq seq.kept || fail "an input was replaced"
 expect 2 "--json and OUT are both 'both'" "$m" --json both model seq both
+# Every output has a place of its own, however it is spelled.
+mkdir made
+for spelling in both ./both both/ "$work/both"; do
+    expect 2 "--dump and OUT are both 'both'" "$m" --dump "$spelling" model seq both
+    expect 2 "--dump and OUT are both 'both'" "$m" --force --dump "$spelling" model seq both
+    expect 2 "--json and OUT are both 'both'" "$m" --json "$spelling" model seq both
+    expect 2 "--json and --dump are both" "$m" --json both --dump "$spelling" model seq -
+    expect 2 "--dump and --profile are both" "$m" --profile=both --dump "$spelling" model seq -
+    expect 2 "--json and --profile are both" "$m" --profile=both --json "$spelling" model seq -
+done
+absent both
+ln -s made made-too
+expect 2 "--dump and OUT are both 'made-too'" "$m" --dump made model seq made-too
+expect 2 "--json 'out/outputs.json' is a name that the run itself writes in OUT" "$m" --json out/outputs.json model seq out
+expect 2 "--json './out/frame-0001.png' is a name" "$m" --json ./out/frame-0001.png model seq "$work/out"
+expect 2 "--json and --diff are both 'both'" "$BIN/d4r-compare" --json ./both --diff both photos photos
+expect 2 "--json and --out are both 'both'" "$BIN/d4r-net" model --network cpu --in a --json ./both --out both
+[ -z "$(ls -A made)" ] || fail "a refused run wrote: $(ls -A made)"
+rm made-too && rmdir made
+# --profile=OUT is what --profile alone is.
+expect 0 "" "$m" -q --no-raw --png --profile=./profiled model seq profiled
+[ -f profiled/stages.csv ] && [ -f profiled/frame-0000.png ] || fail "--profile=OUT: $(ls profiled)"
+# Folders that are missing are named, not temporary files in them.
+expect 5 "none/out: cannot be created: the folder none does not exist: make it first" "$m" model seq none/out
+expect 5 "none/d: cannot be created: the folder none does not exist" "$m" --dump none/d model seq -
+expect 5 "none/r.json: cannot be written: the folder none does not exist" "$m" --json none/r.json model seq none
+expect 5 "none/s.png: cannot be written: the folder none does not exist" "$BIN/d4r-sheet" seq photos none/s.png
+absent none
+
+# What would be replaced is found before the run: a run would fail with exit code 3 here.
+expect 5 "seq/reference-0003.bin$replaced" "$m" --device no-such-card --json seq/reference-0003.bin model seq -
+expect 5 "seq/reference-0003.bin$replaced" "$BIN/d4r-sheet" -q seq photos seq/reference-0003.bin
+expect 0 "" "$m" -q --dump dumped model seq -
+cp dumped/0000/input.tokens.npy tokens.npy && cp tokens.npy tokens.kept && rm -rf dumped
+D4R_HIP_LIBRARY=/nonexistent expect 5 "tokens.npy$replaced" \
+    "$BIN/d4r-net" model --network hip --in tokens.npy --out ./tokens.npy
+cmp tokens.npy tokens.kept || fail "the tokens were replaced"
+# A sequence whose planes have names of outputs.
+cp -r seq clash && mv clash/color-0001.bin clash/frame-0001.bin
+sed 's/color-0001.bin/frame-0001.bin/' flat.json >clash/frames.json
+cp -r clash clash.kept
+expect 5 "clash/frame-0001.bin$replaced" "$m" --device no-such-card --force model clash clash
+diff -r clash clash.kept || fail "an input was replaced with --force"
+rm -r clash clash.kept tokens.npy tokens.kept profiled
+
+echo "-- JSON is UTF-8"
+odd=$(printf 'o\377\303d\303\266')
+utf8() { iconv -f UTF-8 -t UTF-8 "$1" >utf8.text && cmp -s "$1" utf8.text && rm utf8.text || fail "$1 is not UTF-8"; }
+cp -r seq "$odd"
+sed "s/\"name\":\"[^\"]*\"/\"name\":\"$odd\"/" flat.json | LC_ALL=C sed 's/^/ /' >"$odd/frames.json"
+LC_ALL=C grep -q "$odd" "$odd/frames.json" || fail "no odd name in the sequence"
+expect 0 "" "$m" -q --check --json odd.json --no-raw --exr model "$odd" "$odd-out"
+expect 0 "" "$BIN/d4r-compare" -q --json odd-compare.json "$odd-out" "$odd"
+for file in odd.json "$odd-out/outputs.json" odd-compare.json; do
+    utf8 "$file"
+    grep -qF 'o\\xff\\xc3dö' "$file" || fail "$file: $(grep xff "$file")"
+done
+rm -r "$odd" "$odd-out" odd.json odd-compare.json
+expect 2 "is not UTF-8" "$BIN/d4r-model" neutral --name "$odd" odd-model
+absent odd-model
+rm -rf evil && cp -r model evil && LC_ALL=C sed -i "s/\"name\":[^,]*/\"name\":\"$odd\"/" evil/model.json
+expect 4 "name: is not UTF-8" "$BIN/d4r-model" verify evil
+
 if [ -w /dev/full ]; then
     code=0
     "$BIN/d4r-info" >/dev/full 2>info.text || code=$?
@@ -213,6 +284,14 @@ fi
 before=$(ls -A)
 (ulimit -f 8 && exec "$BIN/d4r-sheet" -q seq photos limited.png) >limited.text 2>&1 && code=0 || code=$?
 [ $code -eq 5 ] && [ "$(wc -l <limited.text)" -eq 1 ] || fail "a file over the limit: exit code $code: $(cat limited.text)"
+grep -q 'cannot be written: File too large$' limited.text || fail "no reason: $(cat limited.text)"
+for kind in "--dump limited" "--no-raw --exr" "--no-raw --npy" "--no-raw --png"; do
+    case $kind in --dump*) out=- ;; *) out=limited ;; esac
+    # shellcheck disable=SC2086
+    (ulimit -f 8 && exec "$m" -q $kind model seq $out) >limited.text 2>&1 && code=0 || code=$?
+    [ $code -eq 5 ] && grep -q 'cannot be written: File too large$' limited.text ||
+        fail "$kind over the limit: exit code $code: $(cat limited.text)"
+done
 rm -f limited.text
 [ "$before" = "$(ls -A)" ] || fail "left behind: $(ls -A)"
 [ "$(head -c 4 sheet.png | tail -c 3)" = PNG ] || fail "the sheet was not replaced"

@@ -419,21 +419,21 @@ static void bad_code_objects(void **state)
     assert_int_equal(try_installed(), D4R_OK);
     /* Another architecture under this name; a relabelled one, which passes the flags but not the loader. */
     install(other.data, other.size, NULL);
-    assert_int_equal(try_installed(), D4R_ERROR_MODEL);
+    assert_int_equal(try_installed(), D4R_ERROR_NO_DEVICE);
     assert_true(hip_rig_said("built for gfx1100"));
     hip_rig_error();
     /* The manifest: of another file, without a hash, no JSON, missing. */
     install(good.data, good.size, "{\"sha256\":\"00\"}");
-    assert_int_equal(try_installed(), D4R_ERROR_MODEL);
+    assert_int_equal(try_installed(), D4R_ERROR_NO_DEVICE);
     assert_true(hip_rig_said("SHA-256"));
     install(good.data, good.size, "{}");
-    assert_int_equal(check_installed(), D4R_ERROR_MODEL);
+    assert_int_equal(check_installed(), D4R_ERROR_NO_DEVICE);
     install(good.data, good.size, "not json");
-    assert_int_equal(check_installed(), D4R_ERROR_MODEL);
+    assert_int_equal(check_installed(), D4R_ERROR_NO_DEVICE);
     char path[128];
     snprintf(path, sizeof path, "%s/gfx1201/m.json", folder);
     unlink(path);
-    assert_int_equal(try_installed(), D4R_ERROR_MODEL);
+    assert_int_equal(try_installed(), D4R_ERROR_NO_DEVICE);
     assert_true(hip_rig_said("manifest"));
     /* Missing altogether: the paths tried are listed. */
     snprintf(path, sizeof path, "%s/gfx1201/m.hsaco", folder);
@@ -453,11 +453,11 @@ static void damaged_code_objects(void **state)
     static const size_t sizes[] = {0, 1, 7, 16, 63, 64, 65, 120, 1000, 4096};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         install(good.data, sizes[i], NULL);
-        assert_int_equal(check_installed(), D4R_ERROR_MODEL);
+        assert_int_equal(check_installed(), D4R_ERROR_NO_DEVICE);
     }
     for (int i = 1; i < 16; i++) { /* the section table lies at the end */
         install(good.data, good.size * (size_t)i / 16, NULL);
-        assert_int_equal(check_installed(), D4R_ERROR_MODEL);
+        assert_int_equal(check_installed(), D4R_ERROR_NO_DEVICE);
     }
     static const struct {
         size_t at;
@@ -473,7 +473,7 @@ static void damaged_code_objects(void **state)
         memcpy(bad.data, good.data, good.size);
         put(&bad, lies[i].at, lies[i].value, lies[i].bytes);
         install(bad.data, bad.size, NULL);
-        assert_int_equal(check_installed(), D4R_ERROR_MODEL);
+        assert_int_equal(check_installed(), D4R_ERROR_NO_DEVICE);
         free(bad.data);
     }
     /* What no check of ours can see is the loader's to refuse: no crash, no leak. */
@@ -490,7 +490,7 @@ static void damaged_code_objects(void **state)
         install(bad.data, bad.size, NULL);
         d4r_status status = try_installed();
         refused += status != D4R_OK;
-        if (status != D4R_OK) assert_int_equal(status, D4R_ERROR_MODEL);
+        if (status != D4R_OK) assert_int_equal(status, D4R_ERROR_NO_DEVICE);
         free(bad.data);
     }
     printf("%u of %u files with flipped bits refused\n", refused, flips);

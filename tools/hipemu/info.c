@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/base/utf8.h"
 
 static const char help_text[] =
     "usage: hipemu-info [options] FILE.hsaco...\n"
@@ -118,14 +119,17 @@ static void print_kernel(const emu_kernel *k, const options *o)
 static void json_string(const char *text)
 {
     putchar('"');
-    for (; *text; text++) {
+    while (*text) {
         unsigned char c = (unsigned char)*text;
+        size_t length = d4r_utf8_length(text);
         if (c == '"' || c == '\\') putchar('\\');
-        if (c < 32) {
+        if (c < 32)
             printf("\\u%04x", c);
-        } else {
-            putchar(c);
-        }
+        else if (!length)
+            printf("\\\\x%02x", c); /* not UTF-8 */
+        else
+            fwrite(text, 1, length, stdout);
+        text += length ? length : 1;
     }
     putchar('"');
 }
