@@ -5,8 +5,10 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <math.h>
+#include <signal.h>
 #include <openexr.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "runtime/cli/half.h"
@@ -470,6 +472,45 @@ static void test_exr_round_trip(void **state)
     }
 }
 
+/* What cannot be written says why: here a limit on the size of files, as a full disk would be. */
+static void test_write_reasons(void **state)
+{
+    (void)state;
+    enum { SIZE = 128 };
+    static uint8_t noise[SIZE * SIZE * 3];
+    uint32_t random = 1;
+    cli_image image;
+    assert_int_equal(cli_image_create(&image, (d4r_size){SIZE, SIZE}, 4, false, NULL), D4R_OK);
+    for (size_t i = 0; i < (size_t)SIZE * SIZE * 4; i++) { /* nothing that compresses below the limit */
+        random = random * 1664525u + 1013904223u;
+        ((float *)image.data)[i] = (float)(random >> 8) / 16777216.0f;
+        if (i < sizeof noise) noise[i] = (uint8_t)(random >> 24);
+    }
+    struct rlimit old, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    limit = old;
+    limit.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    for (int kind = 0; kind < 4; kind++) {
+        static const char *const names[] = {"full.bin", "full.npy", "full.exr", "full.png"};
+        kept_lines kept;
+        d4r_log log = keeping_log(&kept);
+        const char *path = in_folder(names[kind]);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        d4r_status status = kind == 0   ? cli_write_file(path, image.data, image.bytes, &log)
+                            : kind == 1 ? cli_npy_write_image(path, &image, &log)
+                            : kind == 2 ? cli_exr_write(path, &image, CLI_COLOR, &log)
+                                        : cli_png_write(path, image.size, noise, &log);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+        assert_int_equal(status, D4R_ERROR_IO);
+        char expected[64];
+        snprintf(expected, sizeof expected, "%s: cannot be written: File too large\n", names[kind]);
+        if (!strstr(kept.text, expected)) fail_msg("'%s' is not in: %s", expected, kept.text);
+        unlink(path);
+    }
+    cli_image_free(&image);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -484,6 +525,7 @@ int main(void)
         cmocka_unit_test(test_exr_channels),
         cmocka_unit_test(test_exr_damaged),
         cmocka_unit_test(test_exr_round_trip),
+        cmocka_unit_test(test_write_reasons),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
