@@ -33,7 +33,10 @@ static const char help_text[] =
     "OPTIONS\n"
     "    --scene NAME          street, gallery or chart (default street); --list describes them\n"
     "    --frames N            number of frames, 1 to 10000 (default 16)\n"
-    "    --render WxH          render size (default 320x180)\n"
+    "    --render WxH[,WxH]..  render size (default 320x180); several, up to 64: one frame each, in turn (a "
+    "count that "
+    "shares\n"
+    "                          no factor with --jitter-phases shows every size every jitter)\n"
     "    --output WxH          output and reference size, at least the render size (default 640x360)\n"
     "    --samples N           samples a reference pixel, 1 to 4096 (default 64)\n"
     "    --reference-from N    first frame with a reference (default 0); --frames or more: none\n"
@@ -77,10 +80,13 @@ static const struct {
 };
 #define SCENE_COUNT (sizeof scenes / sizeof scenes[0])
 
+#define MAX_RENDER_SIZES 64
+
 struct options {
     size_t scene;
-    uint32_t frames, samples, reference_from, phases, motion_bits, seed;
-    d4r_size render, output;
+    uint32_t frames, samples, reference_from, phases, motion_bits, seed, render_count;
+    d4r_size render[MAX_RENDER_SIZES]; /* frame i has the size i % render_count */
+    d4r_size output;
     double start, fps;
     const char *device, *out;
     bool validate, quiet, force;
@@ -117,6 +123,11 @@ static double seconds_of(const struct options *o, uint32_t frame)
     return o->start + frame / o->fps;
 }
 
+static d4r_size render_of(const struct options *o, uint32_t frame)
+{
+    return o->render[frame % o->render_count];
+}
+
 static bool has_reference(const struct options *o, uint32_t frame)
 {
     return frame >= o->reference_from;
@@ -131,13 +142,13 @@ static uint32_t reference_file(const struct options *o, uint32_t frame)
 static d4r_status render_frame(struct job *job)
 {
     const struct options *o = &job->options;
-    size_t pixels = (size_t)o->render.width * o->render.height,
-           big = (size_t)o->output.width * o->output.height;
+    d4r_size render = render_of(o, job->frame);
+    size_t pixels = (size_t)render.width * render.height, big = (size_t)o->output.width * o->output.height;
     scene_begin(job->content, o->seed);
     scenes[o->scene].build(job->content, seconds_of(o, job->frame), 1 / o->fps, o->output);
     if (job->content->full)
         return d4r_fail(cli_log(), D4R_ERROR_STATE, "scene %s is too large", scenes[o->scene].name);
-    scene_pass pass = {.size = o->render,
+    scene_pass pass = {.size = render,
                        .jitter = d4r_jitter(job->frame, o->phases),
                        .wide_motion = o->motion_bits == 32,
                        .progress = show_progress,
@@ -171,6 +182,7 @@ static void print_frame(FILE *f, struct job *job, uint32_t frame)
 {
     const struct options *o = &job->options;
     d4r_vec2 jitter = d4r_jitter(frame, o->phases);
+    d4r_size render = render_of(o, frame);
     scene_begin(job->content, o->seed);
     scenes[o->scene].build(job->content, seconds_of(o, frame), 1 / o->fps, o->output);
     fprintf(
@@ -181,7 +193,7 @@ static void print_frame(FILE *f, struct job *job, uint32_t frame)
         fprintf(f, "   \"reference\": \"reference-%04u.bin\",", reference_file(o, frame));
     else
         fputs("   \"reference\": null,", f);
-    fprintf(f, " \"render\": [%u, %u], \"jitter\": [%.9g, %.9g],\n", o->render.width, o->render.height,
+    fprintf(f, " \"render\": [%u, %u], \"jitter\": [%.9g, %.9g],\n", render.width, render.height,
             (double)jitter.x, (double)jitter.y);
     print_camera(f, &job->content->frame.now);
 }
@@ -239,8 +251,10 @@ static void print_summary(const struct job *job)
     char out[4200], device[1100];
     cli_escape(o->out, out, sizeof out);
     cli_escape(job->gpu.device.vk.properties.deviceName, device, sizeof device);
-    printf("%s: %u frames %ux%u, references %ux%u, %.1f s on %s\n", out, o->frames, o->render.width,
-           o->render.height, o->output.width, o->output.height, cli_now() - job->started, device);
+    printf("%s: %u frames %ux%u", out, o->frames, o->render[0].width, o->render[0].height);
+    if (o->render_count > 1) printf(" and %u more sizes in turn", o->render_count - 1);
+    printf(", references %ux%u, %.1f s on %s\n", o->output.width, o->output.height, cli_now() - job->started,
+           device);
 }
 
 static int run(const struct options *options)
@@ -310,15 +324,29 @@ static const struct option option_table[] = {{"scene", required_argument, NULL, 
                                              {"version", no_argument, NULL, OPT_VERSION},
                                              {NULL, 0, NULL, 0}};
 
-static bool parse_size(const char *text, d4r_size *size)
+/* The WIDTHxHEIGHT that `text` begins with for `length` characters. */
+static bool parse_size(const char *text, size_t length, d4r_size *size)
 {
-    char width[16];
-    const char *x = strchr(text, 'x');
-    if (!x || (size_t)(x - text) >= sizeof width) return false;
-    memcpy(width, text, (size_t)(x - text));
-    width[x - text] = 0;
-    return cli_parse_uint(width, D4R_MIN_DIMENSION, D4R_MAX_DIMENSION, &size->width) &&
+    char copy[32], *x;
+    if (length >= sizeof copy) return false;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    x = strchr(copy, 'x');
+    if (!x) return false;
+    *x = 0;
+    return cli_parse_uint(copy, D4R_MIN_DIMENSION, D4R_MAX_DIMENSION, &size->width) &&
            cli_parse_uint(x + 1, D4R_MIN_DIMENSION, D4R_MAX_DIMENSION, &size->height);
+}
+
+static bool parse_sizes(const char *text, struct options *o)
+{
+    for (o->render_count = 0; o->render_count < MAX_RENDER_SIZES; text++) {
+        size_t length = strcspn(text, ",");
+        if (!parse_size(text, length, &o->render[o->render_count++])) return false;
+        text += length;
+        if (!*text) return true;
+    }
+    return false;
 }
 
 static bool parse_scene(const char *text, size_t *index)
@@ -336,9 +364,9 @@ static bool apply_option(struct options *o, int option, const char *value)
     case OPT_FRAMES:
         return cli_parse_uint(value, 1, 10000, &o->frames);
     case OPT_RENDER:
-        return parse_size(value, &o->render);
+        return parse_sizes(value, o);
     case OPT_OUTPUT:
-        return parse_size(value, &o->output);
+        return parse_size(value, strlen(value), &o->output);
     case OPT_SAMPLES:
         return cli_parse_uint(value, 1, 4096, &o->samples);
     case OPT_REFERENCE_FROM:
@@ -375,7 +403,7 @@ static const char *allowed(int option)
     static const char *const texts[] = {
         [OPT_SCENE - OPT_SCENE] = "a scene: street, gallery or chart",
         [OPT_FRAMES - OPT_SCENE] = "a number from 1 to 10000",
-        [OPT_RENDER - OPT_SCENE] = "WIDTHxHEIGHT, 64 to 16384 each",
+        [OPT_RENDER - OPT_SCENE] = "WIDTHxHEIGHT, 64 to 16384 each, or up to 64 of them with commas between",
         [OPT_OUTPUT - OPT_SCENE] = "WIDTHxHEIGHT, 64 to 16384 each",
         [OPT_SAMPLES - OPT_SCENE] = "a number from 1 to 4096",
         [OPT_REFERENCE_FROM - OPT_SCENE] = "a frame number",
@@ -405,7 +433,8 @@ int main(int argc, char **argv)
                         .phases = 16,
                         .motion_bits = 16,
                         .seed = 1,
-                        .render = {320, 180},
+                        .render = {{320, 180}},
+                        .render_count = 1,
                         .output = {640, 360},
                         .fps = 24};
     int option, index = 0;
@@ -419,9 +448,10 @@ int main(int argc, char **argv)
             return cli_usage_error("--%s: '%s' is not %s", option_table[index].name, optarg, allowed(option));
     }
     if (argc - optind != 1) return cli_usage_error("one output folder is needed");
-    if (o.render.width > o.output.width || o.render.height > o.output.height)
-        return cli_usage_error("--render %ux%u is larger than --output %ux%u", o.render.width,
-                               o.render.height, o.output.width, o.output.height);
+    for (uint32_t i = 0; i < o.render_count; i++)
+        if (o.render[i].width > o.output.width || o.render[i].height > o.output.height)
+            return cli_usage_error("--render %ux%u is larger than --output %ux%u", o.render[i].width,
+                                   o.render[i].height, o.output.width, o.output.height);
     if (o.quiet) cli_set_level(D4R_LOG_WARNING);
     o.out = argv[optind];
     return cli_finish(run(&o));

@@ -346,6 +346,48 @@ static void test_repeat(void **state)
     free(wide);
 }
 
+/* Several sizes: each frame is that of a run with its size alone, its reference that of any run. */
+static void test_sizes_in_turn(void **state)
+{
+    static const int sizes[2][2] = {{97, 71}, {64, 80}};
+    static const char *const names[] = {"color", "depth", "motion"};
+    static const size_t bytes[] = {8, 4, 4};
+    const char *common = "--scene gallery --frames 3 --output 128x96 --samples 2";
+    char arguments[256], name[32];
+    (void)state;
+    snprintf(arguments, sizeof arguments, "%s --render 97x71,64x80 --validate turns", common);
+    int code = run_tool(arguments);
+    assert_int_equal(code, 0);
+    char *text = read_file(".", "out", 10000);
+    assert_non_null(strstr(text, "3 frames 97x71 and 1 more sizes in turn, references 128x96"));
+    free(text);
+    for (int k = 0; k < 2; k++) {
+        snprintf(arguments, sizeof arguments, "%s --render %dx%d alone%d", common, sizes[k][0], sizes[k][1],
+                 k);
+        code = run_tool(arguments);
+        assert_int_equal(code, 0);
+    }
+    text = read_file("turns", "frames.json", 100000);
+    cJSON *json = cJSON_Parse(text), *list = cJSON_GetObjectItem(json, "frames");
+    assert_int_equal(cJSON_GetArraySize(list), 3);
+    for (int i = 0; i < 3; i++) {
+        const cJSON *render = cJSON_GetObjectItem(cJSON_GetArrayItem(list, i), "render");
+        const char *alone = i % 2 ? "alone1" : "alone0";
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(cJSON_GetArrayItem(render, k)->valueint, sizes[i % 2][k]);
+        for (size_t n = 0; n < 4; n++) {
+            size_t size = n < 3 ? (size_t)sizes[i % 2][0] * (size_t)sizes[i % 2][1] * bytes[n] : 128 * 96 * 8;
+            snprintf(name, sizeof name, "%s-%04d.bin", n < 3 ? names[n] : "reference", i);
+            void *a = read_file("turns", name, size), *b = read_file(alone, name, size);
+            assert_memory_equal(a, b, size);
+            free(a);
+            free(b);
+        }
+    }
+    cJSON_Delete(json);
+    free(text);
+}
+
 static void expect(int code, const char *message, const char *arguments)
 {
     int have = run_tool(arguments);
@@ -364,6 +406,11 @@ static void test_usage(void **state)
     expect(2, "'--bogus': unknown option", "--bogus x");
     expect(2, "--scene: 'moon' is not a scene: street, gallery or chart", "--scene moon x");
     expect(2, "--render: '32x32' is not WIDTHxHEIGHT", "--render 32x32 x");
+    expect(2, "--render: '64x64,' is not WIDTHxHEIGHT", "--render 64x64, x");
+    expect(2, "--render: '64x64x64' is not WIDTHxHEIGHT", "--render 64x64x64 x");
+    expect(2, "--render: '80x80,,64x64' is not WIDTHxHEIGHT", "--render 80x80,,64x64 x");
+    expect(2, "--render: '64x64,80' is not WIDTHxHEIGHT", "--render 64x64,80 x");
+    expect(2, "--render 640x64 is larger than --output 320x180", "--render 64x64,640x64 --output 320x180 x");
     expect(2, "--render 640x90 is larger than --output 320x180", "--render 640x90 --output 320x180 x");
     expect(2, "--frames: '0' is not a number from 1 to 10000", "--frames 0 x");
     expect(2, "--motion-bits: '24' is not 16 or 32", "--motion-bits 24 x");
@@ -394,8 +441,8 @@ int main(int argc, char **argv)
         remove_root(NULL);
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage), cmocka_unit_test(test_street),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage),   cmocka_unit_test(test_street),
                                        cmocka_unit_test(test_gallery), cmocka_unit_test(test_chart),
-                                       cmocka_unit_test(test_repeat)};
+                                       cmocka_unit_test(test_repeat),  cmocka_unit_test(test_sizes_in_turn)};
     return cmocka_run_group_tests(tests, NULL, remove_root);
 }
