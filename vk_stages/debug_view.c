@@ -3,17 +3,11 @@
 
 #include <stdlib.h>
 #include "runtime/base/log.h"
-#include "vk_stages/stages_internal.h"
-
-#define SHADER(name)              \
-    extern const uint32_t name[]; \
-    extern const size_t name##_size;
-SHADER(d4r_spv_debug_age)
-SHADER(d4r_spv_debug_view)
+#include "vk_stages/stages_base.h"
 
 enum pass { AGE, VIEW, PASS_COUNT };
 
-/* The push constants of debug_view.glsl. */
+/* The push constants of debug_push.glsl. */
 typedef struct view_push {
     int32_t origin[2], size[2];
     uint32_t age_known;
@@ -21,8 +15,9 @@ typedef struct view_push {
 
 struct d4r_debug_view {
     const d4r_vk *vk;
-    d4r_m_stages *stages;
-    d4r_vk_image age[2]; /* by frame parity */
+    d4r_stages *stages;
+    const d4r_debug_view_desc *desc; /* of the stages */
+    d4r_vk_image age[2];             /* by frame parity */
     VkDescriptorSetLayout age_layout;
     VkDescriptorPool pool;
     VkDescriptorSet sets[2];
@@ -36,11 +31,12 @@ struct d4r_debug_view {
 
 static d4r_status create_images(d4r_debug_view *v)
 {
-    const d4r_size m = v->stages->base.desc.max_render;
+    const d4r_size size = v->desc->largest_age(v->stages);
     d4r_status status = D4R_OK;
     for (int i = 0; i < 2 && status == D4R_OK; i++)
         status = d4r_vk_image_create(v->vk, i ? "history age odd" : "history age even", VK_FORMAT_R32_SFLOAT,
-                                     (VkExtent2D){m.width, m.height}, VK_IMAGE_USAGE_STORAGE_BIT, &v->age[i]);
+                                     (VkExtent2D){size.width, size.height}, VK_IMAGE_USAGE_STORAGE_BIT,
+                                     &v->age[i]);
     return status;
 }
 
@@ -92,40 +88,9 @@ static void write_sets(d4r_debug_view *v)
     }
 }
 
-static d4r_status create_pipeline(d4r_debug_view *v, enum pass which)
-{
-    const d4r_vk *vk = v->vk;
-    const char *name = which == AGE ? "debug_age" : "debug_view";
-    const uint32_t values[] = {v->stages->base.desc.exact_filter, v->stages->base.desc.conventions.ldr};
-    const VkSpecializationMapEntry entries[] = {{D4R_SPEC_EXACT_FILTER, 0, 4}, {D4R_SPEC_LDR, 4, 4}};
-    const VkSpecializationInfo constants = {2, entries, sizeof values, values};
-    const VkShaderModuleCreateInfo code = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-                                           .codeSize = which == AGE ? d4r_spv_debug_age_size
-                                                                    : d4r_spv_debug_view_size,
-                                           .pCode = which == AGE ? d4r_spv_debug_age : d4r_spv_debug_view};
-    VkShaderModule module;
-    VkResult result = vk->fn.vkCreateShaderModule(vk->device, &code, vk->allocator, &module);
-    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, name);
-    d4r_vk_set_name(vk, VK_OBJECT_TYPE_SHADER_MODULE, (uint64_t)module, name);
-    const VkComputePipelineCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
-        .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-                  .stage = VK_SHADER_STAGE_COMPUTE_BIT,
-                  .module = module,
-                  .pName = "main",
-                  .pSpecializationInfo = &constants},
-        .layout = v->pipeline_layout};
-    result = vk->fn.vkCreateComputePipelines(vk->device, VK_NULL_HANDLE, 1, &info, vk->allocator,
-                                             &v->pipelines[which]);
-    vk->fn.vkDestroyShaderModule(vk->device, module, vk->allocator);
-    if (result != VK_SUCCESS) return d4r_vk_fail(vk, result, name);
-    d4r_vk_set_name(vk, VK_OBJECT_TYPE_PIPELINE, (uint64_t)v->pipelines[which], name);
-    return D4R_OK;
-}
-
 static d4r_status create_pipelines(d4r_debug_view *v)
 {
-    const d4r_stage_programs *p = &v->stages->programs->base;
+    const d4r_stage_programs *p = v->desc->programs(v->stages);
     const VkDescriptorSetLayout layouts[] = {p->own_layout, p->input_layout, p->output_layout, v->age_layout};
     const VkPushConstantRange range = {VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(view_push)};
     const VkPipelineLayoutCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -137,21 +102,25 @@ static d4r_status create_pipelines(d4r_debug_view *v)
         v->vk->fn.vkCreatePipelineLayout(v->vk->device, &info, v->vk->allocator, &v->pipeline_layout);
     if (result != VK_SUCCESS) return d4r_vk_fail(v->vk, result, "debug view layout");
     d4r_vk_set_name(v->vk, VK_OBJECT_TYPE_PIPELINE_LAYOUT, (uint64_t)v->pipeline_layout, "debug view layout");
-    d4r_status status = create_pipeline(v, AGE);
-    return status == D4R_OK ? create_pipeline(v, VIEW) : status;
+    const d4r_stages_desc *desc = &v->stages->desc;
+    const d4r_stage_code codes[PASS_COUNT] = {
+        [AGE] = {"debug_age", v->desc->age.words, *v->desc->age.bytes, 0},
+        [VIEW] = {"debug_view", v->desc->view.words, *v->desc->view.bytes, 0}};
+    d4r_status status = D4R_OK;
+    for (int i = 0; i < PASS_COUNT && status == D4R_OK; i++)
+        status = d4r_create_stage_pipeline(v->vk, v->pipeline_layout, &codes[i], desc->exact_filter,
+                                           desc->conventions.ldr, 0, &v->pipelines[i]);
+    return status;
 }
 
 d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_stages *stages, d4r_debug_view **view)
 {
     d4r_debug_view *v = calloc(1, sizeof *v);
     *view = NULL;
-    if (!stages->ops->has_debug_view) {
-        free(v);
-        return d4r_fail(&vk->log, D4R_ERROR_FEATURE, "the debug view knows the surfaces of preset M alone");
-    }
     if (!v) return d4r_fail(&vk->log, D4R_ERROR_MEMORY, "debug view: out of memory");
     v->vk = vk;
-    v->stages = d4r_m_stages_of(stages);
+    v->stages = stages;
+    v->desc = stages->ops->debug_view;
     d4r_status status = create_images(v);
     if (status == D4R_OK) status = create_sets(v);
     if (status == D4R_OK) {
@@ -190,8 +159,7 @@ static void dispatch(const d4r_debug_view *v, VkCommandBuffer commands, enum pas
 
 d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
 {
-    d4r_m_stages *s = v->stages;
-    d4r_stages *base = &s->base;
+    d4r_stages *base = v->stages;
     const d4r_image *image = &base->frame_images.debug_view;
     const VkImageLayout layout = VK_IMAGE_LAYOUT_GENERAL;
     const bool known = v->has_age && v->age_index + 1 == base->frame.index && !base->frame.reset;
@@ -206,14 +174,15 @@ d4r_status d4r_debug_view_record(d4r_debug_view *v, VkCommandBuffer commands)
     if (status != D4R_OK) return status;
     const VkDescriptorSet sets[] = {base->own_sets[base->frame.index & 1], base->input_set, target,
                                     v->sets[base->frame.index & 1]};
-    /* All that is read was ordered for the downsample already. */
+    /* What the age pass reads was ordered for the back's last stage already; the barrier behind it orders that stage too. */
     /* Without a frame before, both age images begin anew. Their earlier reads are ordered by the back's own barriers. */
     if (!known) d4r_restart_images(v->vk, commands, v->age);
     v->vk->fn.vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, v->pipeline_layout, 0, 4,
                                       sets, 0, NULL);
     v->vk->fn.vkCmdPushConstants(commands, v->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push,
                                  &push);
-    dispatch(v, commands, AGE, base->frame.settings.render.width, base->frame.settings.render.height);
+    const d4r_size aged = v->desc->age_size(base);
+    dispatch(v, commands, AGE, aged.width, aged.height);
     v->vk->fn.vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                                    VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &memory, 0, NULL, 0, NULL);
     dispatch(v, commands, VIEW, (uint32_t)push.size[0], (uint32_t)push.size[1]);

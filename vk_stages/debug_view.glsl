@@ -1,21 +1,14 @@
-// What the passes of the debug view share: how much of the history a render pixel keeps, and where that lies.
+// What the passes of preset M's debug view share: how much of the history a render pixel keeps, and where that lies.
 layout(set = 0, binding = D4R_BIND_MV_C) uniform sampler2D mv_c;
 layout(set = 0, binding = D4R_BIND_GATES) uniform sampler2D gates_image;
 layout(set = 0, binding = D4R_BIND_COVARIANCE) uniform sampler2D covariance_image;
-layout(push_constant) uniform push_block
-{
-    ivec2 origin; // of the view in its image
-    ivec2 size;
-    uint age_known; // the age image of the frame before holds something
-};
+#include "debug_push.glsl"
 
 // The position of a render pixel's sample in the previous frame, reconstruction pixels.
 vec2 history_position(ivec2 pixel)
 {
     return previous_position(vec2(pixel) + 0.5 + p.jitter, texelFetch(mv_c, pixel, 0).rg);
 }
-
-bool has_history(vec2 q) { return p.reset == 0u && on_screen(q); }
 
 // Share of the history in what is kept (x) and in what is shown (y): the mean of four positions in the render pixel, each
 // by the pixel's own kernel, where the stage weighs nine texels by theirs.

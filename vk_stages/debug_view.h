@@ -6,7 +6,7 @@
 
 typedef struct d4r_debug_view d4r_debug_view;
 
-/* The stages must outlive the view. D4R_ERROR_FEATURE: it does not know this preset's surfaces. */
+/* The stages must outlive the view. */
 d4r_status d4r_debug_view_create(const d4r_vk *vk, d4r_stages *stages, d4r_debug_view **view);
 void d4r_debug_view_destroy(d4r_debug_view **view);
 

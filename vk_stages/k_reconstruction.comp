@@ -15,9 +15,10 @@
 #include "catmull_rom.glsl"
 #include "k_history.glsl"
 #include "k_kernel.glsl"
+#include "k_resample.glsl"
+#include "k_head.glsl"
 #include "output_store.glsl"
 layout(local_size_x = D4R_PIXEL_GROUP, local_size_y = D4R_PIXEL_GROUP) in;
-layout(set = 0, binding = D4R_BIND_HEAD, std430) readonly buffer head_block { uvec4 head[]; };
 layout(set = 0, binding = D4R_K_BIND_MOTION) uniform sampler2D motion_surface;
 layout(set = 0, binding = D4R_K_BIND_RECURRENT_LOW_OUT, rgba16f) uniform writeonly image2D recurrent_low_out;
 layout(set = 0, binding = D4R_K_BIND_RECURRENT_HIGH_OUT, rgba16f) uniform writeonly image2D recurrent_high_out;
@@ -28,24 +29,13 @@ shared vec4 kernels[sub_blocks]; // shape (column, row), gain, keep
 shared vec4 gates[sub_blocks];   // show, own, clip, box
 shared vec2 motions[sub_blocks];
 
-float head_value(float v) { return is_finite(v) ? v : 0.0; }
-vec4 head_values(uint a, uint b)
-{
-    vec4 v = vec4(unpackHalf2x16(a), unpackHalf2x16(b));
-    return vec4(head_value(v.x), head_value(v.y), head_value(v.z), head_value(v.w));
-}
-vec4 sigmoids(vec4 v) { return vec4(sigmoid(v.x), sigmoid(v.y), sigmoid(v.z), sigmoid(v.w)); }
 vec4 tanhs(vec4 v) { return vec4(safe_tanh(v.x), safe_tanh(v.y), safe_tanh(v.z), safe_tanh(v.w)); }
-
-int head_at(ivec2 token) { return (token.y * p.grid.x + token.x) * 5; }
 
 // Of the work group's sub-block i. The grid reaches past the last work group.
 void decode_sub_block(int i)
 {
     ivec2 sub_block = ivec2(gl_WorkGroupID.xy) * D4R_K_SUB_BLOCKS + ivec2(i % D4R_K_SUB_BLOCKS, i / D4R_K_SUB_BLOCKS);
-    uvec4 v = head[head_at(sub_block >> 1) + (sub_block.y & 1) * 2 + (sub_block.x & 1)];
-    kernels[i] = sigmoids(head_values(v.x, v.y)) * vec4(3.0, 3.0, 4.0, 1.0);
-    gates[i] = sigmoids(head_values(v.z, v.w)) * vec4(1.0, 1.0, 1.0, 4.0);
+    read_sub_block(sub_block, kernels[i], gates[i]);
     motions[i] = texelFetch(motion_surface, min(sub_block, p.half_size - 1), 0).rg;
 }
 

@@ -185,4 +185,4 @@ const d4r_stages_ops d4r_k_stages_ops = {.create = create,
                                          .marks = marks,
                                          .mark_count = sizeof marks / sizeof *marks,
                                          .front_marks = 3,
-                                         .has_debug_view = false};
+                                         .debug_view = &d4r_k_debug_view};

@@ -70,7 +70,7 @@ typedef struct d4r_stages_ops {
      * later one's name, in profiles and as a label ("d4r input"); "begin" and "acquire" begin their parts. */
     const char *const *marks;
     uint32_t mark_count, front_marks;
-    bool has_debug_view; /* the picture of debug_view.c shows these stages' surfaces */
+    const struct d4r_debug_view_desc *debug_view; /* stages_base.h: what debug_view.c needs */
 } d4r_stages_ops;
 
 extern const d4r_stages_ops d4r_m_stages_ops, d4r_k_stages_ops;

@@ -71,4 +71,4 @@ const d4r_stages_ops d4r_m_stages_ops = {.create = create,
                                          .marks = marks,
                                          .mark_count = sizeof marks / sizeof *marks,
                                          .front_marks = 3,
-                                         .has_debug_view = true};
+                                         .debug_view = &d4r_m_debug_view};

@@ -169,6 +169,19 @@ d4r_status d4r_stage_programs_pipeline(const d4r_stage_programs *programs, const
 bool d4r_stage_programs_release(d4r_stage_programs *programs);
 void d4r_destroy_pipelines(const d4r_vk *vk, const VkPipeline *pipelines, size_t count);
 
+/* What a preset's debug view is made of: two passes, which have the stages' sets, the view's image (set 2) and the ages of
+ * the frame before and of this one (set 3), R32F images. */
+typedef struct d4r_debug_view_desc {
+    struct {
+        const uint32_t *words;
+        const size_t *bytes;
+    } age, view;
+    const d4r_stage_programs *(*programs)(const d4r_stages *stages);
+    d4r_size (*largest_age)(const d4r_stages *stages); /* size of the age images */
+    d4r_size (*age_size)(const d4r_stages *stages);    /* the part that the frame recorded last uses */
+} d4r_debug_view_desc;
+extern const d4r_debug_view_desc d4r_m_debug_view, d4r_k_debug_view; /* debug_presets.c */
+
 /* The two sets, to be written, and the caches of the caller's views. */
 d4r_status d4r_own_sets_create(d4r_stages *stages, const d4r_stage_programs *programs,
                                const d4r_own_bindings *own);

@@ -162,7 +162,7 @@ typedef struct d4r_engine_params {
     /* Checks every frame's arguments and, with compute passes behind the input stage, its images; what is probably wrong
      * goes to the log as a warning, each once (docs/debugging.md). False: costs nothing. */
     bool validate;
-    bool debug_view; /* frames may ask for a debug view (d4r_frame_images.debug_view); preset M alone */
+    bool debug_view; /* frames may ask for a debug view (d4r_frame_images.debug_view) */
     uint32_t watchdog_ms; /* 0: the network's default */
     d4r_log log;
 } d4r_engine_params;
@@ -238,8 +238,8 @@ D4R_API d4r_status d4r_engine_memory(const d4r_engine *engine, d4r_memory_info *
 
 /* Called while recording, before the first and after each stage, with the stage's name ("begin", "exposure",
  * "input", "acquire", "expansion", "reconstruction", "downsample"; "validate" after "input" and "debug view" after
- * "downsample" where asked for): record your own timestamps or labels. With VK_EXT_debug_utils enabled on the instance,
- * the library names its objects and labels the stages by itself. */
+ * the last where asked for; preset K has no "expansion" and no "downsample"): record your own timestamps or labels. With
+ * VK_EXT_debug_utils enabled on the instance, the library names its objects and labels the stages by itself. */
 typedef void (*d4r_stage_marker_fn)(void *user, VkCommandBuffer commands, const char *stage);
 D4R_API void d4r_engine_set_marker(d4r_engine *engine, d4r_stage_marker_fn marker, void *user);
 

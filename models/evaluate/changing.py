@@ -31,21 +31,37 @@ class Clips:
         self.a, self.bin = a, os.path.join(a.build, "bin")
         self.runner = os.path.join(self.bin, "d4r-" + preset_of(a.model))
 
+    def render(self, scene, sizes, folder):
+        """Writes the sequence. References, which are the same whatever the render size, are rendered once a scene."""
+        a, owner = self.a, scene + "-changing"
+        own = folder == os.path.join(a.out, owner)
+        command(os.path.join(self.bin, "d4r-scene"), "--quiet", "--scene", scene, "--frames", a.frames, "--samples", a.samples, "--reference-from",
+                a.count_from if own else a.frames, "--render", sizes, "--output", a.output, folder)
+        if own:
+            return
+        with open(os.path.join(a.out, owner, "frames.json")) as f:
+            references = [i["reference"] for i in json.load(f)["frames"]]
+        with open(os.path.join(folder, "frames.json")) as f:
+            sequence = json.load(f)
+        for frame, reference in zip(sequence["frames"], references):
+            frame["reference"] = reference and os.path.join("..", owner, reference)
+        with open(os.path.join(folder, "frames.json"), "w") as f:
+            json.dump(sequence, f, indent=1)
+
     def curve(self, scene, render, tag, *options):
         """PSNR of the counted frames, by frame number, and what the runner said."""
         a = self.a
         frames, json_file = os.path.join(a.out, "%s-%s" % (scene, tag)), os.path.join(a.out, "%s-%s.json" % (scene, tag))
         if not os.path.exists(frames):
-            command(os.path.join(self.bin, "d4r-scene"), "--quiet", "--scene", scene, "--frames", a.frames, "--reference-from", a.count_from, "--samples",
-                    a.samples, "--render", render, "--output", a.output, frames)
-        said = command(self.runner, "--quiet", "--exact-filter", "--network", a.network, "--validate", "--json", json_file, *options, a.model, frames, "-")
+            self.render(scene, render, frames)
+        said = command(self.runner, "--quiet", "--exact-filter", "--network", a.network, "--validate", "--json", json_file, "--force", *options, a.model, frames, frames + "-out")
         with open(json_file) as f:
-            return {i["index"]: i["psnr"] for i in json.load(f)["frames"] if i.get("psnr") is not None and i["index"] >= a.count_from}, said
+            return {i["frame"]: i["psnr"] for i in json.load(f)["frames"] if "psnr" in i and i["frame"] >= a.count_from}, said
 
     def scene(self, scene):
         sizes = self.a.render.split(",")
-        fixed = {s: self.curve(scene, s, s)[0] for s in sizes}
         changing, said = self.curve(scene, self.a.render, "changing")
+        fixed = {s: self.curve(scene, s, s)[0] for s in sizes}
         if said:
             print("%s: %s" % (scene, said))
         mean = lambda curve: sum(curve.values()) / len(curve)

@@ -304,7 +304,7 @@ static void creation_failures(void **state)
                          .render = {64, 64},
                          .output = {128, 96},
                          .validate = true,
-                         .debug_view = test_preset() == D4R_PRESET_M,
+                         .debug_view = true,
                          .get_instance_proc_addr = hook_get_instance_proc_addr};
     d4r_engine_params engine_params = rig_engine_params(&device, &params);
     d4r_engine *engine = NULL;

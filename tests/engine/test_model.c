@@ -32,7 +32,7 @@ static bool fill(d4r_m_weights *weights, uint32_t seed)
 {
     d4r_m_neutral neutral = d4r_m_neutral_default();
     if (d4r_m_neutral_fill(&neutral, NULL, weights) != D4R_OK) return false;
-    for (int i = 0; i < D4R_M_TENSOR_COUNT; i++)
+    for (int i = 0; seed != TEST_NEUTRAL && i < D4R_M_TENSOR_COUNT; i++)
         if (strcmp(d4r_m_tensors[i].name, "expansion.bias") != 0)
             random_tensor(&d4r_m_tensors[i], weights->data + weights->offset[i], &seed);
     return true;
@@ -72,7 +72,7 @@ bool test_k_weights_fill(d4r_k_weights *weights, uint8_t *tables, uint32_t seed)
 {
     const d4r_k_neutral neutral = d4r_k_neutral_default();
     if (d4r_k_neutral_fill(&neutral, NULL, weights, tables) != D4R_OK) return false;
-    for (int i = 0; i < D4R_K_TENSOR_COUNT; i++) {
+    for (int i = 0; seed != TEST_NEUTRAL && i < D4R_K_TENSOR_COUNT; i++) {
         const d4r_k_tensor t = d4r_k_tensor_at(i);
         if (strcmp(t.name, "head.bias") != 0)
             random_k_tensor(&t, strcmp(t.name, "head.weight") ? 1.0f : 0.3f,

@@ -6,6 +6,8 @@
 #include "models/format/k_pack.h"
 #include "models/format/model.h"
 
+#define TEST_NEUTRAL 0 /* a seed: the neutral model as it is */
+
 /* NULL when memory is exhausted. */
 d4r_model *test_model_create_of(d4r_preset preset, uint32_t seed);
 /* The preset that a test program runs: K with D4R_TEST_PRESET=K, else M. Programs are registered once for each. */
