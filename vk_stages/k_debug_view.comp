@@ -35,6 +35,9 @@ const int names[12 * name_length] = int[](
     11, 5, 16, 20, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0);             // KEPT
 #include "debug_tiles.glsl"
 
+// Exposed light of a compressed value, to 0 exactly.
+vec3 light_of(vec3 v) { return expand_display(clamp(v, 0.0, 3.0)); }
+
 // Red: the nearest surface's motion differs from the pixel's own; yellow: and the history is read along the pixel's own;
 // on the darkened colour.
 vec3 candidate_picture(ivec2 pixel, ivec2 sub_block, float own, vec3 color)
@@ -52,7 +55,7 @@ vec3 history_picture(ivec2 pixel, vec3 color, bool difference)
     bool ok;
     vec4 h = exposed_history(fetch_linear(history_previous, q, p.reconstruction, p.inverse_reconstruction), ok);
     if (!has_history(q) || !ok) return missing;
-    return difference ? heat(dot(abs(h.rgb - color), vec3(1.0)) * 0.7) : shown(expand_history(h.rgb));
+    return difference ? heat(dot(abs(h.rgb - color), vec3(1.0)) * 0.7) : shown(light_of(h.rgb));
 }
 
 vec3 tile_picture(int tile, ivec2 pixel, vec2 at)
@@ -64,10 +67,10 @@ vec3 tile_picture(int tile, ivec2 pixel, vec2 at)
     vec4 kernel, gates;
     read_sub_block(sub_block, kernel, gates);
     switch (tile) {
-    case 0: return shown(expand_history(color));
+    case 0: return shown(light_of(color));
     case 1: return motion_picture(nearest_motion(sub_block));
     case 2: return depth_picture(pixel);
-    case 3: return candidate_picture(pixel, sub_block, gates.y, shown(expand_history(color)));
+    case 3: return candidate_picture(pixel, sub_block, gates.y, shown(light_of(color)));
     case 4: return known ? heat(log2(1.0 + confidence_at(centre_position(sub_block))) / 6.0) : missing;
     case 5: return vec3(kernel.w, gates.z, gates.w / 4.0);
     case 6: return known ? vec3(history_share(sub_block), 0.0) : missing;
@@ -76,5 +79,5 @@ vec3 tile_picture(int tile, ivec2 pixel, vec2 at)
     case 9: return history_picture(pixel, color, false);
     case 10: return history_picture(pixel, color, true);
     }
-    return shown(expand_history(imageLoad(history_now, output_pixel).rgb));
+    return shown(light_of(imageLoad(history_now, output_pixel).rgb));
 }

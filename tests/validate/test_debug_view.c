@@ -94,6 +94,14 @@ static void tiles_are_named(void **state)
         if (count < 20 || count > 300)
             fail_msg("tile %d: %u white pixels where its name should be", tile, count);
     }
+    /* Input and result have the picture's brightness: neither dark nor burnt out, and nearly the same. */
+    double mean[2] = {0};
+    for (int i = 0; i < 400; i++)
+        for (int k = 0; k < 2; k++)
+            mean[k] += at(view.pixels, view.size, k ? OUTPUT : COLOR, (i % 20 + 0.5) / 20,
+                          0.15 + 0.8 * (i / 20) / 20)[1] /
+                       400.0;
+    assert_true(mean[0] > 40 && mean[0] < 200 && fabs(mean[1] - mean[0]) < 15);
     /* Without a history in the first frame, nearly everywhere with one later on: the camera pans by 9 pixels of 192. */
     assert_int_equal(s.missing[0], 400);
     for (int i = 1; i < 4; i++) assert_in_range(s.missing[i], 1, 60);
