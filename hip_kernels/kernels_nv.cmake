@@ -1,11 +1,13 @@
 # Target `kernels_nv`: the network's kernels for NVIDIA GPUs (HIP's NVIDIA platform), with their manifests:
 #   <build>/kernels/sm_90/m.cubin, m.json     and     <build>/kernels/sm_89/m.ptx, m.json (any later architecture)
 # and the same for preset K (k.cubin, k.ptx).
+# Target `kernels_nv_variants`: other builds of M's for sm_90, to be measured (bench_net_gpu --kernels).
 # Needs nvcc (CUDA 12 or later); skipped with a message when it is not found. The rest of d4r needs no CUDA.
 find_program(D4R_NVCC NAMES nvcc HINTS /usr/local/cuda/bin DOC "CUDA compiler for the kernels of HIP's NVIDIA platform")
 if(NOT D4R_NVCC)
   message(STATUS "NVIDIA kernels are not built: nvcc not found")
   add_custom_target(kernels_nv COMMAND ${CMAKE_COMMAND} -E echo "NVIDIA kernels are not built: nvcc not found" VERBATIM)
+  add_custom_target(kernels_nv_variants COMMAND ${CMAKE_COMMAND} -E echo "NVIDIA kernels are not built: nvcc not found" VERBATIM)
   return()
 endif()
 set(D4R_NV_FLAGS -std=c++17 -O3 -Werror all-warnings)
@@ -19,19 +21,25 @@ execute_process(COMMAND ${D4R_NVCC} --version OUTPUT_VARIABLE nvcc_version ERROR
 string(REGEX MATCH "release [^\n]*" nvcc_version "${nvcc_version}")
 
 set(nv_objects)
+# A further argument: another folder instead of kernels; what follows it: further compiler options.
 function(d4r_add_nv_kernels preset arch kind)
   set(folder ${CMAKE_BINARY_DIR}/kernels/${arch})
+  set(flags ${D4R_NV_FLAGS})
+  if(ARGC GREATER 3)
+    set(folder ${CMAKE_BINARY_DIR}/${ARGV3}/${arch})
+    list(APPEND flags ${ARGV4})
+  endif()
   set(object ${folder}/${preset}.${kind})
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(
     OUTPUT ${object} ${folder}/${preset}.json
-    COMMAND ${D4R_NVCC} ${D4R_NV_FLAGS} -arch=${arch} -${kind} -I. hip_kernels/${preset}_kernels_nv.cu -o ${object}
+    COMMAND ${D4R_NVCC} ${flags} -arch=${arch} -${kind} -I. hip_kernels/${preset}_kernels_nv.cu -o ${object}
     COMMAND ${CMAKE_COMMAND} -DOBJECT=${object} -DMANIFEST=${folder}/${preset}.json -DARCH=${arch} -DTARGET=${arch}
-      "-DCOMPILER=nvcc ${nvcc_version}" "-DFLAGS=${D4R_NV_FLAGS}" "-DSOURCES=${D4R_NV_SOURCES_${preset}}"
+      "-DCOMPILER=nvcc ${nvcc_version}" "-DFLAGS=${flags}" "-DSOURCES=${D4R_NV_SOURCES_${preset}}"
       -P ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
     DEPENDS ${nv_sources_${preset}} ${CMAKE_CURRENT_LIST_DIR}/manifest.cmake
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
-    COMMENT "Kernels ${arch} ${preset}"
+    COMMENT "Kernels ${folder} ${preset}"
     VERBATIM)
   set(nv_objects ${nv_objects} ${object} PARENT_SCOPE)
 endfunction()
@@ -40,3 +48,11 @@ foreach(preset m k)
   d4r_add_nv_kernels(${preset} sm_89 ptx)
 endforeach()
 add_custom_target(kernels_nv DEPENDS ${nv_objects})
+
+# Builds of M's kernels that only measurements use: which sums are added outside the tensor core (D4R_NV_SUMS in
+# m_kernel_config.h): <build>/kernels_split, kernels_mixed, kernels_mixed_dec2.
+set(nv_objects)
+d4r_add_nv_kernels(m sm_90 cubin kernels_split -DD4R_NV_SUMS=1)
+d4r_add_nv_kernels(m sm_90 cubin kernels_mixed -DD4R_NV_SUMS=2)
+d4r_add_nv_kernels(m sm_90 cubin kernels_mixed_dec2 -DD4R_NV_SUMS=3)
+add_custom_target(kernels_nv_variants DEPENDS ${nv_objects})

@@ -40,6 +40,19 @@
 #define M_SM90_WAVES_96 16
 #define M_SM90_WAVES_128 8
 #endif
+/* Offsets of the matrices whose sums leave the tensor core after every mma (tile_nv.h), by kernel: first, end. D4R_NV_SUMS, for
+ * builds that measure (docs/performance.md): 0 none, 1 all, 2 all of enc1's and dec1's kernel and qkv of dec2's, 3 qkv of dec2's. */
+#ifndef D4R_NV_SUMS
+#define D4R_NV_SUMS 0
+#endif
+#define M_NV_OUTSIDE_IF(all) 0, ((all) ? 0x7fffffff : 0)
+#define M_NV_OUTSIDE_block64 M_NV_OUTSIDE_IF(D4R_NV_SUMS == 1 || D4R_NV_SUMS == 2)
+#define M_NV_OUTSIDE_block96_expand \
+    0, (D4R_NV_SUMS == 1 ? 0x7fffffff : D4R_NV_SUMS > 1 ? D4R_M_BLOCK_PROJ(96) : 0)
+#define M_NV_OUTSIDE_merge_block96 M_NV_OUTSIDE_IF(D4R_NV_SUMS == 1)
+#define M_NV_OUTSIDE_merge_block128 M_NV_OUTSIDE_IF(D4R_NV_SUMS == 1)
+#define M_NV_OUTSIDE_block128 M_NV_OUTSIDE_IF(D4R_NV_SUMS == 1)
+#define M_NV_OUTSIDE_block128_expand M_NV_OUTSIDE_IF(D4R_NV_SUMS == 1)
 /* Offsets in the layer's weights: first and end of the staged matrices, the block, whose vectors are staged too; its C. */
 #define M_BLOCK_OF_merge_block96 D4R_M_LINEAR_BYTES(96, 256)
 #define M_BLOCK_OF_merge_block128 D4R_M_LINEAR_BYTES(128, 384)

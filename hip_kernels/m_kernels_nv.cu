@@ -50,6 +50,9 @@ extern __shared__ uint4 shared_memory[];
         tile_group group;                                                                            \
         tile_stage(&group, &args, (unsigned char *)shared_memory, first, end,                        \
                    (block) + D4R_M_BLOCK_QKV_BIAS(c), (block) + D4R_M_BLOCK_BYTES(c), 32 * (waves)); \
+        const int outside[] = {M_NV_OUTSIDE_##name};                                                 \
+        group.outside_first = outside[0];                                                            \
+        group.outside_end = outside[1];                                                              \
         for (int i = (int)(blockIdx.x * (waves) + (threadIdx.x >> 5)); i * (each) < args.windows;    \
              i += (int)gridDim.x * (waves)) {                                                        \
             tile_open(&group, &args, i);                                                             \

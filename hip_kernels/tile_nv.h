@@ -47,7 +47,8 @@ typedef struct tile_row {
 typedef struct tile_matrix {
     const uint4 *panels;
     int in_tiles;
-    int staged; /* in shared memory */
+    int staged;  /* in shared memory */
+    int outside; /* every mma's result is added outside the tensor core */
 } tile_matrix;
 typedef struct tile_group {
     int lane, g, t;
@@ -60,6 +61,10 @@ typedef struct tile_group {
      * All of it is constant after inlining. */
     const unsigned char *staged;
     int matrices_first, matrices_end, vectors_first, vectors_end;
+    /* Matrices whose products leave the tensor core after every mma, by offset, constant too. A tensor core cuts what it adds to an
+     * accumulator some bits below the largest term, and its sum towards 0: a sum that lies on a border of FP8 but for its bias goes
+     * the wrong way, and so do the codes that depend on it. Added in f32, with rounding, it does not. */
+    int outside_first, outside_end;
 #ifdef TILE_HALF /* 8x8 windows: tile_half_nv.h */
     int place;
     int coarse[TILE_WINDOWS][2];
@@ -331,12 +336,14 @@ TILE_FN void tile_stage(tile_group *g, const d4r_m_args *a, unsigned char *memor
     g->matrices_end = matrices_end;
     g->vectors_first = vectors_first;
     g->vectors_end = vectors_end;
+    g->outside_first = g->outside_end = 0;
 }
 /* For a block that stages nothing. */
 TILE_FN void tile_stage_nothing(tile_group *g)
 {
     g->staged = 0;
     g->matrices_first = g->matrices_end = g->vectors_first = g->vectors_end = 0;
+    g->outside_first = g->outside_end = 0;
 }
 TILE_FN tile_matrix tile_matrix_at(const tile_group *g, const d4r_m_args *a, int offset, int in_tiles)
 {
@@ -347,6 +354,7 @@ TILE_FN tile_matrix tile_matrix_at(const tile_group *g, const d4r_m_args *a, int
                                       : a->panels + (size_t)offset * TILE_PANEL_SCALE) +
         g->lane;
     matrix.in_tiles = in_tiles;
+    matrix.outside = offset >= g->outside_first && offset < g->outside_end;
     return matrix;
 }
 TILE_FN const unsigned char *tile_vector_at(const tile_group *g, const d4r_m_args *a, int offset)
@@ -364,34 +372,55 @@ TILE_FN uint4 tile_panel(const tile_matrix *w, int tile)
 /* ---- products
  * ------------------------------------------------------------------------------------------------- */
 
+/* acc += d, for every window. */
+TILE_FN void tile_add(tile_f32 *acc, const tile_f32 *d)
+{
+    TILE_EACH_WINDOW(i)
+    TILE_UNROLL
+    for (int j = 0; j < 8; j++) acc->v[i][j] += d->v[i][j];
+}
+TILE_FN void tile_clear(tile_f32 *x)
+{
+    TILE_EACH_WINDOW(i)
+    TILE_UNROLL
+    for (int j = 0; j < 8; j++) x->v[i][j] = 0.0f;
+}
 TILE_FN void tile_mul(const tile_group *g, tile_f32 *acc, const tile_matrix *w, int m, int k0,
                       const tile_fp8 *x, int tiles)
 {
     (void)g;
+    tile_f32 sum;
+    tile_f32 *d = w->outside ? &sum : acc;
     TILE_UNROLL
     for (int k = 0; k < tiles; k++) {
         const uint4 b = tile_panel(w, m * w->in_tiles + k0 + k);
+        if (w->outside) tile_clear(d);
         TILE_EACH_WINDOW(i)
         {
             const uint32_t *a = x[k].v[i];
-            tile_mma(&acc->v[i][0], a[0], a[1], a[2], a[3], b.x, b.y);
-            tile_mma(&acc->v[i][4], a[0], a[1], a[2], a[3], b.z, b.w);
+            tile_mma(&d->v[i][0], a[0], a[1], a[2], a[3], b.x, b.y);
+            tile_mma(&d->v[i][4], a[0], a[1], a[2], a[3], b.z, b.w);
         }
+        if (w->outside) tile_add(acc, d);
     }
 }
 TILE_FN void tile_mul_t(const tile_group *g, tile_f32_t *acc, const tile_matrix *w, int m, int k0,
                         const tile_fp8 *x, int tiles)
 {
     (void)g;
+    tile_f32_t sum;
+    tile_f32_t *d = w->outside ? &sum : acc;
     TILE_UNROLL
     for (int k = 0; k < tiles; k++) {
         const uint4 a = tile_panel(w, m * w->in_tiles + k0 + k);
+        if (w->outside) tile_clear(d);
         TILE_EACH_WINDOW(i)
         {
             const uint32_t *b = x[k].v[i];
-            tile_mma(&acc->v[i][0], a.x, a.z, a.y, a.w, b[0], b[2]);
-            tile_mma(&acc->v[i][4], a.x, a.z, a.y, a.w, b[1], b[3]);
+            tile_mma(&d->v[i][0], a.x, a.z, a.y, a.w, b[0], b[2]);
+            tile_mma(&d->v[i][4], a.x, a.z, a.y, a.w, b[1], b[3]);
         }
+        if (w->outside) tile_add(acc, d);
     }
 }
 /* s: rows are queries, columns keys in their natural order (half h: keys 8h .. 8h + 7). */

@@ -75,6 +75,8 @@ static void run_lane(void *user)
     tile_group group;
     tile_stage(&group, job->args, job->shared, part[0], part[1], part[2] + D4R_M_BLOCK_QKV_BIAS(part[3]),
                part[2] + D4R_M_BLOCK_BYTES(part[3]), 32);
+    if (!machine)
+        group.outside_end = D4R_M_NET_BYTES; /* one of them with every sum outside the tensor core */
     if (tile_open(&group, job->args, job->index)) kernels[job->layer](&group, job->args);
 }
 
