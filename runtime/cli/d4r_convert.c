@@ -1,4 +1,6 @@
 /* d4r-convert: a frame sequence into the engine capture layout. */
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include "runtime/cli/capture_write.h"
 #include "runtime/cli/given.h"
@@ -56,6 +58,47 @@ static bool take_option(int option, const char *value, cli_capture_options *opti
     }
 }
 
+/* The planes of one channel of the sequence that is replaced go, unless new ones take their places. */
+static d4r_status mark_channel(cli_folder *folder, const char *channel, uint32_t sequence)
+{
+    d4r_status status = D4R_OK;
+    char *path = cli_format("%s/%s/%04u", folder->path, channel, sequence);
+    DIR *listing = path ? opendir(path) : NULL;
+    for (struct dirent *entry; status == D4R_OK && listing && (entry = readdir(listing));) {
+        if (!cli_ends_with(entry->d_name, ".exr")) continue;
+        char *full = cli_format("%s/%s", path, entry->d_name);
+        char *name = cli_format("%s/%04u/%s", channel, sequence, entry->d_name);
+        status = full && name ? cli_refuse_input(full, cli_log()) : D4R_ERROR_MEMORY;
+        if (status == D4R_OK) status = cli_folder_stale(folder, name, cli_log());
+        free(full);
+        free(name);
+    }
+    if (listing) closedir(listing);
+    free(path);
+    return status;
+}
+
+/* A sequence that is replaced leaves nothing that its new description would be read with: not more frames, and no
+ * channels of another ratio. */
+static d4r_status mark_stale(cli_folder *folder, uint32_t sequence)
+{
+    static const char *const channels[] = {"color", "depth", "motion"};
+    d4r_status status = mark_channel(folder, "motion_gt", sequence);
+    if (status == D4R_OK) status = mark_channel(folder, "ground_truth", sequence);
+    DIR *listing = opendir(folder->path);
+    for (struct dirent *entry; status == D4R_OK && listing && (entry = readdir(listing));) {
+        const char *name = entry->d_name;
+        if (name[0] != 'x' || !name[1] || strspn(name + 1, "0123456789_") != strlen(name + 1)) continue;
+        for (int i = 0; status == D4R_OK && i < 3; i++) {
+            char *channel = cli_format("%s/%s", name, channels[i]);
+            status = channel ? mark_channel(folder, channel, sequence) : D4R_ERROR_MEMORY;
+            free(channel);
+        }
+    }
+    if (listing) closedir(listing);
+    return status;
+}
+
 static int convert(const char *frames, const char *out, const cli_sequence_options *input,
                    const cli_capture_options *options)
 {
@@ -68,6 +111,7 @@ static int convert(const char *frames, const char *out, const cli_sequence_optio
         char name[16];
         snprintf(name, sizeof name, "%04u.json", options->sequence);
         status = cli_folder_check(&folder, name, cli_log());
+        if (status == D4R_OK && options->force) status = mark_stale(&folder, options->sequence);
         if (status == D4R_OK) status = cli_capture_write(&sequence, options, folder.temporary, cli_log());
         if (status == D4R_OK && !cli_interrupted()) status = cli_folder_commit(&folder, cli_log());
         cli_folder_abandon(&folder);

@@ -256,6 +256,19 @@ expect 5 "clash/frame-0001.bin$replaced" "$m" --device no-such-card --force mode
 diff -r clash clash.kept || fail "an input was replaced with --force"
 rm -r clash clash.kept tokens.npy tokens.kept profiled
 
+# A sequence of a capture that is replaced takes its planes of every ratio with it; other sequences stay.
+copy static cap-in && "$BIN/d4r-convert" -q cap-in cap && "$BIN/d4r-convert" -q --as-sequence 1 cap-in cap || fail "d4r-convert"
+cp -r cap/x2 cap/x3 && state cap/x2/color/0001 >before
+expect 5 "" "$BIN/d4r-convert" -q cap-in cap
+[ -f cap/x3/color/0000/0000.exr ] || fail "a refused conversion removed planes"
+expect 0 "" "$BIN/d4r-convert" -q --force seq cap
+[ "$(find cap/x3 -path '*/0000/*.exr' | wc -l)" -eq 0 ] || fail "planes of another ratio stay: $(find cap/x3)"
+[ "$(find cap/x2/color/0000 -name '*.exr' | wc -l)" -eq 4 ] || fail "not four frames: $(find cap/x2/color/0000)"
+[ -f cap/x3/color/0001/0000.exr ] && state cap/x2/color/0001 | cmp -s - before || fail "another sequence changed"
+expect 5 "cap/0001.json$replaced" "$BIN/d4r-convert" -q --force --as-sequence 1 --ratio 3 --sequence 1 cap cap
+[ -f cap/x3/color/0001/0000.exr ] || fail "an input was removed"
+rm -r cap cap-in
+
 echo "-- JSON is UTF-8"
 odd=$(printf 'o\377\303d\303\266')
 utf8() { iconv -f UTF-8 -t UTF-8 "$1" >utf8.text && cmp -s "$1" utf8.text && rm utf8.text || fail "$1 is not UTF-8"; }
