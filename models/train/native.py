@@ -66,7 +66,7 @@ def check(status, what):
 
 # Order of a sample's parameters (stages.h, sample_params).
 JITTER, PREVIOUS_JITTER, E1, E2, HISTORY, FRAME, PARAM_COUNT = 0, 2, 4, 5, 6, 7, 8
-DOWNSAMPLE_SCALE = 0.9 / np.log(10.0)
+DOWNSAMPLE_SCALE = 3 * 0.36 / np.log(10.0)
 
 
 class Geometry:
@@ -186,7 +186,7 @@ class Downsample(torch.autograd.Function):
 
 
 def downsample(geometry, image):
-    """Compressed values at reconstruction size -> compressed values at output size: the mean is one of 10^(y / 0.9)"""
+    """Compressed values at reconstruction size -> compressed values at output size: the mean is one of 10^(y / 1.08)"""
     return Downsample.apply(geometry, torch.exp(image / DOWNSAMPLE_SCALE)).log() * DOWNSAMPLE_SCALE
 
 

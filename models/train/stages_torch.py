@@ -127,9 +127,9 @@ def downsample(geometry, image):
         m = torch.zeros(n, size, dtype=image.dtype)
         for x in range(n):
             base = 3 * (x // 2) + x % 2
-            m[x, min(base, size - 1)] += 0.22 if x % 2 else 0.78
-            m[x, min(base + 1, size - 1)] += 0.78 if x % 2 else 0.22
+            m[x, min(base, size - 1)] += 0.25 if x % 2 else 0.75
+            m[x, min(base + 1, size - 1)] += 0.75 if x % 2 else 0.25
         return m
 
-    lifted = torch.pow(10.0, image / 0.9)
-    return 0.9 * torch.log10(torch.einsum("Yy,bcyx,Xx->bcYX", axis(geometry.oh, geometry.rh), lifted, axis(geometry.ow, geometry.rw)))
+    lifted = torch.pow(10.0, image / 1.08)
+    return 1.08 * torch.log10(torch.einsum("Yy,bcyx,Xx->bcYX", axis(geometry.oh, geometry.rh), lifted, axis(geometry.ow, geometry.rw)))

@@ -10,7 +10,7 @@ static double decode(uint32_t code, int channel, bool ldr)
 /* Weights of reconstruction pixels 3 i, 3 i + 1, 3 i + 2 for output pixel 2 i or 2 i + 1. */
 static double tap(int odd, int k)
 {
-    static const double weights[2][3] = {{0.78, 0.22, 0}, {0, 0.22, 0.78}};
+    static const double weights[2][3] = {{0.75, 0.25, 0}, {0, 0.25, 0.75}};
     return weights[odd][k];
 }
 
@@ -49,10 +49,10 @@ void ref_downsample(const ref_frame *f, const uint32_t *display, double exposure
                         const int tx = x / 2 * 3 + i, ty = y / 2 * 3 + j;
                         if (tx >= rw || ty >= rh) continue; /* weight 0 */
                         sum += tap(x % 2, i) * tap(y % 2, j) *
-                               pow(10, 0.4 * decode(display[(size_t)ty * rw + tx], c, ldr) / 0.36);
+                               pow(10, decode(display[(size_t)ty * rw + tx], c, ldr) / (3 * 0.36));
                     }
                 }
-                const double linear = (pow(sum, 2.5) - 1) / 100;
+                const double linear = (pow(sum, 3) - 1) / 100;
                 v[c] = ldr ? pow(fmin(fmax(linear, 0), 1), 1 / 2.2)
                            : fmin(fmax(linear * f->settings.pre_exposure / exposure, 0), 65504);
             }

@@ -562,7 +562,7 @@ HD void down_taps(int x, int n, int *at, real *w)
 {
     int base = 3 * (x / 2) + (x & 1);
     at[0] = iclamp(base, 0, n - 1), at[1] = iclamp(base + 1, 0, n - 1);
-    w[0] = x & 1 ? (real).22 : (real).78, w[1] = 1 - w[0];
+    w[0] = x & 1 ? (real).25 : (real).75, w[1] = 1 - w[0];
 }
 
 HD real down_pixel(const real *plane, int rw, int rh, int x, int y)
