@@ -272,10 +272,26 @@ static void add_shift(d4r_evidence *e, const d4r_validate_record *r, const float
     e->jitter_pairs /= 2;
 }
 
+/* Vectors declared as jittered that are not make the image move by the jitter a second time: 2 of 1. */
+static void name_jittered(d4r_validate *v, uint64_t frame, const double share[2], double pairs)
+{
+    d4r_validate_find(v, D4R_FINDING_JITTER_SCALE, frame, fmax(share[0], share[1]) / HIGH_SHARE,
+                      "the motion vectors do not seem to contain the jitter: over %.0f frames the image "
+                      "moved by %.2g (x) and %.2g "
+                      "(y) of the declared jitter besides them; clear conventions.motion_jittered, or, if "
+                      "they do contain it, "
+                      "settings.jitter is too small by that factor",
+                      pairs, share[0], share[1]);
+}
+
 static void name_scale(d4r_validate *v, uint64_t frame, const double share[2], double pairs)
 {
     double x = share[0], y = share[1], mean = (x + y) / 2;
     char hint[96] = "";
+    if (v->conventions.motion_jittered && mean > 1) {
+        name_jittered(v, frame, share, pairs);
+        return;
+    }
     if (mean > 20)
         snprintf(hint, sizeof hint, "; values this small look like UV or NDC");
     else if (mean < 1 && v->output.width > v->previous_render.width)

@@ -149,6 +149,7 @@ static const struct {
     [PLANT_SRGB_TONE] = {"tone mapped sRGB as linear", D4R_FINDING_COLOR_ENCODED},
     [PLANT_LDR] = {"HDR as LDR", D4R_FINDING_COLOR_LINEAR},
     [PLANT_JITTER_ABSENT] = {"image without the jitter", D4R_FINDING_JITTER_ABSENT},
+    [PLANT_JITTERED] = {"motion_jittered for vectors without", D4R_FINDING_JITTER_SCALE},
     [PLANT_NAN] = {"NaN in the colour", D4R_FINDING_COLOR_NOT_FINITE}};
 
 const char *plant_name(plant p)
@@ -314,6 +315,7 @@ void plant_apply(plant p, play_list *list)
         list->conventions.exposure_mode = D4R_EXPOSURE_SCALAR;
     if (p == PLANT_DEPTH) list->conventions.depth_regular = !list->conventions.depth_regular;
     if (p == PLANT_LDR) list->conventions.ldr = true;
+    if (p == PLANT_JITTERED) list->conventions.motion_jittered = true;
     for (size_t i = 0; i < list->count && p == PLANT_JITTER_ABSENT; i++) freeze(list, i);
 }
 

@@ -57,6 +57,7 @@ typedef enum plant {
     PLANT_SRGB_TONE,
     PLANT_LDR,
     PLANT_JITTER_ABSENT,
+    PLANT_JITTERED, /* vectors declared with a jitter that they do not contain */
     PLANT_NAN,
     PLANT_COUNT
 } plant;

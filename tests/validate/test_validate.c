@@ -57,6 +57,7 @@ static void names_jitter(void **state)
     expect("static", PLANT_JITTER_DOUBLE);
     expect("static", PLANT_JITTER_HALF);
     expect("static", PLANT_JITTER_ABSENT);
+    expect("static", PLANT_JITTERED);
 }
 
 static void names_motion(void **state)
