@@ -13,10 +13,10 @@ layout(set = 0, binding = D4R_BIND_PACKED, std430) readonly buffer packed_block 
 
 // What is averaged, for a compressed value y: the cube root of t = 10^(y / 0.36) = 1 + 100 v. The logarithm would lose
 // more of the share that something bright has in an edge pixel.
-vec3 shown(int at) { return exp2(unpack_display(packed_pixels[at]) * (1.0 / (3.0 * compress_gain))); }
+vec3 cube_root(int at) { return exp2(unpack_display(packed_pixels[at]) * (1.0 / (3.0 * compress_gain))); }
 
 // Exactly a where a = b: code 0 stays exactly 0.
-vec3 between(vec3 a, vec3 b, float t) { return a + (b - a) * t; }
+vec3 lerp(vec3 a, vec3 b, float t) { return a + (b - a) * t; }
 
 // Hundredths of linear light of an output pixel. The reconstruction pixel whose centre is 1/6 away counts 3/4, the next one, 1/2
 // away, 1/4: their areas' 2/3 and 1/3 would blur what was resolved at 1.5 times the output size.
@@ -27,9 +27,9 @@ vec3 filtered(ivec2 pixel)
     vec2 second = mix(vec2(0.25), vec2(0.75), vec2(odd));
     int i = at.y * p.reconstruction.x + at.x;
     int j = i + p.reconstruction.x;
-    vec3 top = between(shown(i), shown(i + 1), second.x);
-    vec3 bottom = between(shown(j), shown(j + 1), second.x);
-    vec3 s = between(top, bottom, second.y);
+    vec3 top = lerp(cube_root(i), cube_root(i + 1), second.x);
+    vec3 bottom = lerp(cube_root(j), cube_root(j + 1), second.x);
+    vec3 s = lerp(top, bottom, second.y);
     return max(s * s * s - 1.0, 0.0);
 }
 

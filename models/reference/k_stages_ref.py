@@ -41,7 +41,7 @@ def make_tables(shapes):
     q = np.stack([dx * dx, dy * dy, 2 * dx * dy])  # [3][64][16]
     e = np.einsum("sk,kpt->pst", shapes, q)
     w = np.exp(-e[None] / 2 * rho[:, None, None, None] / 2)
-    return (w * np.maximum(1 / 63 / w.sum(-1, keepdims=True), 1)).astype(np.float16)
+    return (w * np.maximum(1 / 16000 / w.sum(-1, keepdims=True), 1)).astype(np.float16)
 
 
 def table_of(render, output):
